@@ -1,0 +1,1 @@
+"""Turns a context into an image digest."""

@@ -1,0 +1,1 @@
+"""typer commands: parse, call one function, show, exit."""

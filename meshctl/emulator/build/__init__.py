@@ -1,0 +1,1 @@
+"""Cloud Build v1: fetch a source, run its steps, record what came of them."""

@@ -1,0 +1,1 @@
+"""The image registry: OCI blobs by digest, tags by repository, unpacked roots."""

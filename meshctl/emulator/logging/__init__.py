@@ -1,0 +1,1 @@
+"""Logging `entries.list`, over what the instances really wrote."""

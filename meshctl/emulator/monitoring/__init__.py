@@ -1,0 +1,1 @@
+"""Monitoring `timeSeries.list`, over what the fronts and pools really did."""

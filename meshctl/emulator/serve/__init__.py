@@ -1,0 +1,1 @@
+"""Serving: processes, probes, pools of instances and the fronts before them."""

@@ -1,0 +1,1 @@
+"""The Storage JSON API on a folder: buckets, objects, preconditions, resumable uploads."""

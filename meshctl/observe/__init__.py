@@ -1,0 +1,1 @@
+"""Explains the present and the past: status, history, explain."""

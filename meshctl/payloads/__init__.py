@@ -1,0 +1,1 @@
+"""Fetches, verifies, publishes and retires model files, and reads their headers."""

@@ -1,0 +1,1 @@
+"""(Fleet, facts, Observed, now) -> Plan. Pure."""

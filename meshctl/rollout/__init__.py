@@ -1,0 +1,1 @@
+"""Gathers the facts, performs a plan, writes the journal, and undoes what did not prove itself."""

@@ -1,0 +1,1 @@
+"""Observe a target and perform one step on it."""

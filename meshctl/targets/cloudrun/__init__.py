@@ -1,0 +1,1 @@
+"""Cloud Run, real or embedded: requests are built purely, and performed with preconditions."""

@@ -1,0 +1,1 @@
+"""How a value looks: as text for people, as JSON for programs."""

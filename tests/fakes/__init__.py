@@ -1,0 +1,1 @@
+"""Fakes written by hand at the narrow doors."""
