@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+from itertools import takewhile
 
 PATIENCE_S = 0.2
 """For a reader that is only busy; one that stands still is not waited for again."""
@@ -19,14 +20,21 @@ class Outflow:
 
     def __init__(self) -> None:
         self._stalled = False
+        self._cut = False
 
     def put(self, line: str) -> bool:
         """One line. What its reader does not take in time is lost; the caller counts."""
-        data = (line + "\n").encode(errors="replace")
+        start = "\n" if self._cut else ""  # ends what of a lost line was taken
+        pieces = _pieces((start + line + "\n").encode(errors="replace"))
         patience_s = 0.0 if self._stalled else PATIENCE_S
-        pieces = (data[at : at + select.PIPE_BUF] for at in range(0, len(data), select.PIPE_BUF))
-        self._stalled = not all(_taken(piece, patience_s) for piece in pieces)
+        taken = sum(1 for _ in takewhile(lambda piece: _taken(piece, patience_s), pieces))
+        self._stalled = taken < len(pieces)
+        self._cut = self._stalled and (self._cut or taken > 0)
         return not self._stalled
+
+
+def _pieces(data: bytes) -> list[bytes]:
+    return [data[at : at + select.PIPE_BUF] for at in range(0, len(data), select.PIPE_BUF)]
 
 
 def _taken(piece: bytes, patience_s: float) -> bool:
