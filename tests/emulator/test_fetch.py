@@ -81,7 +81,7 @@ def test_a_fetched_payload_serves_and_one_wrong_byte_never_takes_traffic(
 
     stage = next(step for step in good["steps"] if step["kind"] == "stage")
     assert (good["verdict"], stage["status"], status, bool(text)) == ("pass", "done", 200, True)
-    assert "could not be fetched" in bad["message"] and "expected sha256" in bad["message"]
+    assert f"{MODEL}: expected sha256" in bad["message"], "the first cause, not what wraps it"
     assert (after, served) == (200, good["to_release"])
     assert "expected sha256" in str(refused), "the hub itself says that it has another file"
     assert not (fetching.folder / "models/two/smollm2" / MODEL).exists()
