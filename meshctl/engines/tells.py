@@ -16,7 +16,7 @@ TELLS: tuple[str, ...] = (
     "capable device", "cdi devices", "statfs", "xid", "gpu reset", "ring ", "fallen off", "avc:",
     "exceed", "greater than", "smaller than", "than 1 or", "divisible", "should have",
     "at least one request", "method specified", "relaxedunspec", "mesh_", "ulimit", "bytes there",
-    "segmentation", "segfault", "sigsegv", "start-limit",
+    "segmentation", "segfault", "sigsegv", "sigill", "start-limit",
     # milestones and ends
     "initializing", "to load model", "loading", "model loaded", "cache size", "captur",
     "startup complete", "in load_", "kv_cache_tensors", "n_slots", "warming", "listening",

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from meshctl.engines.boot import BootFacts, read_line
+from meshctl.engines.boot import BootFacts, read_line, signature_of
 from meshctl.errors import Unreachable
 from meshctl.mesh.group import group_gone
 from meshctl.mesh.launch import Launch
@@ -67,9 +67,14 @@ class Child:
         assert self._process and self._reader
         code = await self._process.wait()
         await asyncio.wait({self._reader}, timeout=LAST_WORDS_S)
-        how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
-        reason = self.facts.reason
-        return f"the engine of {self.launch.model} {how}" + (f": {reason}" if reason else "")
+        how = f"was killed by {_signal_name(-code)}" if code < 0 else f"exited with code {code}"
+        said = f"the engine of {self.launch.model} {how}"
+        if reason := self.facts.cause or self.facts.error:
+            return f"{said}: {reason}"
+        if known := signature_of(self.launch.engine.signatures, said):
+            self.facts = replace(self.facts, signature=known)
+            return f"{said}: {known.cause}"
+        return said + (f"; its last line: {self.facts.last}" if self.facts.last else "")
 
     async def stop(self) -> None:
         """SIGTERM to the whole group, then SIGKILL; returns when nothing is left of it.
@@ -138,6 +143,13 @@ class Child:
             self.tail.append(line)
             self.facts = read_line(self.facts, self.launch.engine, line)
             self._log.engine(self.launch.model, line, level_of(self.launch.engine, line))
+
+
+def _signal_name(number: int) -> str:
+    """`signal 4 (SIGILL)`; those without a name are numbers."""
+    with suppress(ValueError):
+        return f"signal {number} ({signal.Signals(number).name})"
+    return f"signal {number}"
 
 
 def check(launch: Launch, engine_dir: Path) -> None:

@@ -10,7 +10,9 @@ from aiohttp import web
 BEHIND_BYTES = 8 * 2**20
 """What a client may be behind before its engine waits: more than nearly any whole answer."""
 STALL_S = 30.0
-"""A client that is so far behind and takes nothing for so long is cut off."""
+"""A client that is so far behind gets so long to catch up while an engine waits for it, however it
+drips: one that took a byte now and then once kept a card for hours. Afterwards only one that takes
+nothing for so long is cut off."""
 LOOK_S = 0.05
 _NEVER = 2**30
 """The transport's own limit: `send` watches instead, for aiohttp would wait without an end."""
@@ -27,8 +29,9 @@ class Theirs(web.StreamResponse):
 class Outlet:
     """One answer that is written in pieces; `open` it first, then `close` it or `cut` it."""
 
-    def __init__(self, request: web.Request) -> None:
+    def __init__(self, request: web.Request, stall_s: float = STALL_S) -> None:
         self._request = request
+        self._stall_s = stall_s
         self.answer: web.StreamResponse | None = None
 
     async def open(self, headers: Mapping[str, str], first: bytes, *, theirs: bool) -> None:
@@ -51,7 +54,7 @@ class Outlet:
         except ConnectionError as gone:
             raise Left(str(gone)) from None
         if self._behind() > BEHIND_BYTES:
-            await self._wait_below(BEHIND_BYTES // 2)
+            await self._wait_below(BEHIND_BYTES // 2, renewed=False)
 
     async def close(self) -> None:
         """The clean end. Raises Left."""
@@ -72,22 +75,22 @@ class Outlet:
     async def settle(self) -> None:
         """Waits until the client took everything; one that takes nothing is cut off."""
         if self._behind():
-            await self._wait_below(1)
+            await self._wait_below(1, renewed=True)
 
     def _behind(self) -> int:
         transport = self._request.transport
         return transport.get_write_buffer_size() if transport else 0
 
-    async def _wait_below(self, limit: int) -> None:
-        """Returns when less is left to send. Raises Left when nothing moves for STALL_S."""
+    async def _wait_below(self, limit: int, *, renewed: bool) -> None:
+        """Returns when less is left to send. Raises Left after `stall_s`."""
         loop = asyncio.get_running_loop()
-        least, until = self._behind(), loop.time() + STALL_S
+        least, until = self._behind(), loop.time() + self._stall_s
         while (left := self._behind()) >= limit:
-            if left < least:
-                least, until = left, loop.time() + STALL_S
+            if renewed and left < least:
+                least, until = left, loop.time() + self._stall_s
             if loop.time() > until:
                 self._abort()
-                raise Left(f"the client took nothing for {STALL_S:.0f} s")
+                raise Left(f"the client was too slow for {self._stall_s:.0f} s")
             await asyncio.sleep(LOOK_S)
 
     def _abort(self) -> None:

@@ -242,7 +242,8 @@ class Turns:
         self._metrics.failed(model)
         self._happened(Ended(_now(), model, why.message))
         pause_s = max(0.0, self._lane.seats[model].retry_at - _now())
-        self._log.say("error", f"{why.message}; not started again for {pause_s:.0f} s")
+        rest = f"; not started again for {pause_s:.0f} s" if pause_s >= 0.5 else ""
+        self._log.say("error", f"{why.message}{rest}")
 
 
 def _now() -> float:

@@ -27,6 +27,18 @@ COMMON = (
         phase="system",
     ),
     Signature(
+        "instruction-missing",
+        compile(
+            r"(?i)\billegal instruction\b|\bSIGILL\b|\b(killed by|terminated on) signal 4\b"
+            r"|status=4/ILL|\bexited with code 132\b|\bcalled exit\(132\)"
+        ),
+        "the engine uses instructions that this processor does not have",
+        "take a build for older processors, or a machine of the kind it was built on; `lscpu` names"
+        " what this one has",
+        "the kernel's SIGILL; a llama.cpp with AVX-VNNI on an AMD EPYC",
+        phase="system",
+    ),
+    Signature(
         "program-missing",
         compile(
             r"failed to execute .*: No such file or directory|command not found"

@@ -167,7 +167,7 @@ SYSTEM = (
     ),
     Signature(
         "dumped-core",
-        compile(r"code=dumped, status=\d+/\w+"),
+        compile(r"code=dumped, status=(?!4/ILL)\d+/\w+"),
         "it crashed and left a core",
         "`coredumpctl info` names the place; try the image before this one",
         _SYSTEMD,
