@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
+import secrets
 import shutil
 import signal
 import socket
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from meshctl.engines.boot import BootFacts, read_line, signature_of
 from meshctl.errors import Unreachable
-from meshctl.mesh.group import group_gone
+from meshctl.mesh.kin import MARK, Kin
 from meshctl.mesh.launch import Launch
 from meshctl.mesh.levels import level_of
 from meshctl.mesh.log import Log
@@ -39,6 +41,7 @@ class Child:
         self.tail: deque[str] = deque(maxlen=KEPT_LINES)
         self.facts = BootFacts()
         self._log = log
+        self._mark = secrets.token_hex(16)
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
 
@@ -55,7 +58,7 @@ class Child:
         self.port = 0 if self.launch.names_port else free_port()
         argv, env = command(self.launch, self.port, environ, engine_dir)
         try:
-            self._process = await _spawn(argv, env)
+            self._process = await _spawn(argv, env | {MARK: self._mark})
             self._reader = asyncio.create_task(self._read())
             await self._settle(load_timeout_s)
         except BaseException:
@@ -91,7 +94,7 @@ class Child:
             # Also after a good end: a worker the engine started may have outlived it.
             self._signal(signal.SIGKILL)
             await self._process.wait()
-            await group_gone(self._process.pid)
+            await Kin(self._process.pid, self._mark).end()
             if self._reader:
                 self._reader.cancel()
 
@@ -245,11 +248,14 @@ async def lines_of(stream: asyncio.StreamReader) -> AsyncIterator[str]:
 def free_port() -> int:
     """A port that was free a moment ago, for engines that cannot choose their own.
 
-    Somebody else may take it first; then the engine fails to bind, and its next start gets another.
+    Below 32768, where Linux gives nobody a port unasked (ip(7), ip_local_port_range): of those, one
+    went to somebody else before its engine had bound it. Raises Unreachable when all are taken.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    for port in random.sample(range(20_000, 32_768), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise Unreachable("no free port was found for an engine", hint="see who listens: `ss -ltn`")
 
 
 async def status_of(port: int, path: str, timeout_s: float = 2.0) -> int | None:

@@ -19,8 +19,10 @@ try:
     fcntl.flock(card, fcntl.LOCK_EX | fcntl.LOCK_NB)
 except BlockingIOError:
     sys.exit({TAKEN!r})
-if sys.argv[2] == "worker" and os.fork() == 0:
+if sys.argv[2] in ("worker", "deserter") and os.fork() == 0:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if sys.argv[2] == "deserter":
+        os.setsid()
     while True:
         time.sleep(60)
 os.execv(sys.executable, [sys.executable, *sys.argv[3:]])
@@ -30,7 +32,8 @@ os.execv(sys.executable, [sys.executable, *sys.argv[3:]])
 def on_card(card: Path, id: str, *flags: str, habit: str = "", **more: Any) -> dict[str, Any]:
     """A model whose engine needs the whole card, and answers with its own name.
 
-    Habits: a `worker` of it ignores SIGTERM and keeps the memory.
+    Habits: a `worker` of it ignores SIGTERM and keeps the memory; a `deserter` leaves the group,
+    too.
     """
     engine = [str(FAKE_ENGINE), "--port", "{port}", "--model", "{id}", "--reply", f"I am {id}"]
     command = [sys.executable, "-c", _PROGRAM, str(card), habit or "tidy", *engine, *flags]

@@ -37,7 +37,8 @@ def said(mesh: Mesh, model: str) -> str:
 
 
 def test_two_models_alternate_on_a_card_that_holds_one(launch: Launcher, card: Path) -> None:
-    mesh = launch([on_card(card, "a", default=True), on_card(card, "b", habit="worker")])
+    workers = on_card(card, "a", habit="deserter", default=True), on_card(card, "b", habit="worker")
+    mesh = launch([*workers])
 
     answers = [said(mesh, model) for model in "babab"]
 
@@ -184,6 +185,18 @@ def test_who_waits_for_an_engine_that_is_killed_is_served_by_the_next(
 
     assert words(waits.all()) == "word two"
     assert waits.ended == "clean"
+
+
+def test_an_engine_that_is_killed_is_loaded_again_once_its_workers_are_gone(
+    launch: Launcher, card: Path
+) -> None:
+    mesh = launch([on_card(card, "a", habit="deserter", default=True)])
+
+    os.kill(engines_of(mesh, "a")[0], signal.SIGKILL)
+    answer = said(mesh, "a")
+
+    assert answer == "I am a"
+    assert TAKEN not in mesh.log()
 
 
 def test_nothing_is_left_of_a_mesh_that_ends_in_the_middle_of_a_swap(
