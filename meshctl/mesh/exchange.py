@@ -34,6 +34,8 @@ CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
 
 BODY_S = 120.0
 """For the body of a request, from its head on: the largest by 2 Mbit/s; a silent client ends."""
+LONGEST_WHY = 300
+"""Characters of a reason in the log: it may name a model as the client wrote it."""
 
 
 class Exchange:
@@ -86,7 +88,7 @@ class Exchange:
             return web.Response()  # nobody is there to read it
         finally:
             self._metrics.count(label, hold.outcome)
-            self._note(request, label, hold.outcome)
+            self._note(request, label, hold.outcome, hold.why)
 
     def stop(self) -> None:
         """From here on no byte more of a request is taken; who still sends is told so at once."""
@@ -107,10 +109,11 @@ class Exchange:
             return stopping() if self.stopping else too_slow(BODY_S)
         return read_asked(body, self._default_model())
 
-    def _note(self, request: web.Request, label: str, outcome: Outcome) -> None:
+    def _note(self, request: web.Request, label: str, outcome: Outcome, why: str) -> None:
         """One line a request; failures are shown at the usual level, too."""
         level: Level = "warning" if outcome == "failed" else "debug"
         said = f"request={request[ID]} model={label} outcome={outcome}"
+        said += f": {why[:LONGEST_WHY]}" if why else ""
         self._log.say(level, said, request=request[ID])
 
     async def _held(
@@ -133,7 +136,7 @@ class Exchange:
     ) -> web.StreamResponse:
         """An engine here, or the peers; and an engine after all when no peer begins to answer."""
         passed = head.named(head.sent(request.headers), request[ID])
-        sending = Sending(asked.model, request.path_qs, passed, asked.body)
+        sending = Sending(asked.model, request.path_qs, passed, asked.body, asked.stream)
         if owner and self._stays_here(request, asked.model, owner):
             return await self._engines.answer(hold, owner.id, sending)
         if not owner and self._backends and self._backends.takes(asked.model):
@@ -178,7 +181,7 @@ class Exchange:
 
     def _refuse(self, request: web.Request, label: str, fault: Fault) -> Envelope:
         self._metrics.count(label, "refused")
-        self._note(request, label, "refused")
+        self._note(request, label, "refused", fault.message)
         return envelope(fault)
 
     def _label(self, model: str) -> str:

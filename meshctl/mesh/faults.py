@@ -121,6 +121,11 @@ def silent(who: str, seconds: float) -> Fault:
     return Fault(502, message, "upstream_cut")
 
 
+def never_began(who: str, seconds: float) -> Fault:
+    """A stream that was asked for, and of which nothing came, though somebody is there."""
+    return Fault(504, f"{who} said nothing for {seconds:g} s", "upstream_silent")
+
+
 def too_big(who: str, most: int) -> Fault:
     """An answer that has to be held whole, and is too large for that."""
     message = f"{who} answered with more than {most // 2**20} MiB; ask for a stream, or for less"

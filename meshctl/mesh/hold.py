@@ -69,6 +69,8 @@ class Hold:
         self._seen: set[str] = set()
         self.silence_s = pace.silence_s
         """How long its answer may fall silent."""
+        self.why = ""
+        """Why it failed, for the log."""
         self.outcome: Outcome = "left"
         """How it ended, as far as is known: a client that leaves says nothing."""
 
@@ -125,11 +127,14 @@ class Hold:
         """An answer that is no stream; where one was begun, it can only be an error."""
         if await self._closed():
             self.outcome = outcome_of(status)
+            self.why = f"{who} said {status}" if status >= 400 else ""
             return web.Response(status=status, body=body, headers=headers)
+        self.why = f"{who} gave no stream"
         return await self._break_off(event_of(body) or no_stream(who).event())
 
     async def fail(self, fault: Fault, headers: Mapping[str, str]) -> web.StreamResponse:
         """A failure, as the status where there is none yet, else as an event."""
+        self.why = fault.message
         if fault.code == "upstream_cut":
             self._metrics.truncations.add(1)
         if await self._closed():
@@ -139,6 +144,7 @@ class Hold:
 
     async def broken(self) -> web.StreamResponse:
         """The answer itself ended with an error event."""
+        self.why = "the answer ended with an error event"
         return await self._break_off(b"")
 
     async def settle(self) -> None:

@@ -41,7 +41,7 @@ class Line:
 
 def plain(line: Line) -> str:
     """As it is written on a host: `mesh info: ...` or `[model] ...`."""
-    return line.marked if line.model else f"mesh {line.level}: {line.text}"
+    return harmless(line.marked if line.model else f"mesh {line.level}: {line.text}")
 
 
 def structured(line: Line) -> str:
@@ -55,4 +55,16 @@ def structured(line: Line) -> str:
 def dated(line: Line) -> str:
     """As GET /logs shows it: `2026-12-01T03:30:00.123Z info mesh: ...`."""
     moment = datetime.fromtimestamp(line.at, UTC).isoformat(timespec="milliseconds")
-    return f"{moment.removesuffix('+00:00')}Z {line.level or '-'} {line.marked}"
+    return f"{moment.removesuffix('+00:00')}Z {line.level or '-'} {harmless(line.marked)}"
+
+
+def harmless(text: str) -> str:
+    """The text with its control characters escaped, but for tabs: a terminal would obey them, and
+    a line feed would begin a line that nobody said."""
+    kept = (char if char.isprintable() or char == "\t" else _escaped(char) for char in text)
+    return text if text.isprintable() else "".join(kept)
+
+
+def _escaped(char: str) -> str:
+    """As Python and JSON write it: `\\x1b`."""
+    return char.encode("unicode_escape").decode()

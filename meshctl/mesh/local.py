@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import aiohttp
 from aiohttp import web
 
 from meshctl.errors import Unreachable
 from meshctl.mesh import headers as head
-from meshctl.mesh.faults import Failed, engine_down, engine_lost, queue_full, upstream_failed
+from meshctl.mesh.faults import (
+    Failed,
+    engine_down,
+    engine_lost,
+    never_began,
+    queue_full,
+    upstream_failed,
+)
 from meshctl.mesh.hold import Hold
 from meshctl.mesh.metrics import Metrics
 from meshctl.mesh.relay import first_bytes, relay
@@ -22,6 +29,8 @@ from meshctl.mesh.supervisor import Supervisor
 from meshctl.mesh.upstreams import Redirected, Upstreams
 from meshctl.mesh.waiting import QueueFull, Waiting
 from meshctl.mesh.wire.connection import Garbled, Stale
+
+Word = TypeVar("Word")
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,7 @@ class Sending:
     path: str
     headers: Mapping[str, str]
     body: bytes
+    stream: bool
 
 
 class Patience(Protocol):
@@ -137,12 +147,30 @@ class Engines:
         engine = self._supervisor.engine(model)
         if engine is None:
             raise _Away(f"the engine of {model} is being loaded again")
-        async with await self._upstreams.engine(
+        who = f"the engine of {model}"
+        longest_s = hold.silence_s if sending.stream else None
+        asked = self._upstreams.engine(
             engine.url, sending.path, sending.headers, sending.body, fresh=fresh
-        ) as upstream:
-            first = await first_bytes(upstream)
+        )
+        async with await _heard(asked, hold, who, longest_s) as upstream:
+            first = await _heard(first_bytes(upstream), hold, who, longest_s)
             headers = head.returned(upstream.headers, from_mesh=False) | dict(hold.headers)
-            return await relay(hold, upstream, first, headers, f"the engine of {model}")
+            return await relay(hold, upstream, first, headers, who)
+
+
+async def _heard(word: Awaitable[Word], hold: Hold, who: str, longest_s: float | None) -> Word:
+    """The first that comes of an answer. Raises Failed when it does not come in time.
+
+    An answer that is no stream has no such time: nothing of it comes before its end.
+    """
+    limit = asyncio.timeout(longest_s)
+    try:
+        async with limit:
+            return await word
+    except TimeoutError:
+        if longest_s is None or not limit.expired():
+            raise
+        raise Failed(never_began(who, longest_s), hold.headers) from None
 
 
 def _why(error: BaseException) -> str:

@@ -11,7 +11,7 @@ import requests
 
 from tests.contract.mesh.engines import SAYING, odd
 from tests.contract.mesh.listening import Listener, error_of, events
-from tests.contract.mesh.mesh_processes import Launcher, Mesh
+from tests.contract.mesh.mesh_processes import Launcher, Mesh, scripted, wait_until
 from tests.contract.mesh.switch_fronts import MODEL, Fronted, saying
 
 QUICK = {"MESH_PROXY_CONNECT_BACKOFF_MS": "50", "MESH_SILENCE": "1s"}
@@ -80,6 +80,15 @@ def test_half_an_answer_is_a_502_and_not_asked_for_again(asked: Asked, say: str)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_cut")
     assert times == 1
+
+
+def test_a_stream_that_never_begins_is_given_up_and_the_log_says_why(launch: Launcher) -> None:
+    mesh = launch([scripted("m", "--mode", "wedged")], **QUICK)
+
+    told = Listener(mesh, "m").all()
+
+    assert error_of(told)["code"] == "upstream_silent"
+    wait_until(lambda: "outcome=failed: the engine of m said nothing for 1 s" in mesh.log(), 60)
 
 
 def test_an_answer_without_a_length_is_whole_where_it_is_json_to_its_end(asked: Asked) -> None:

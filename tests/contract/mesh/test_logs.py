@@ -74,7 +74,8 @@ def test_on_cloud_run_every_line_is_an_object_with_its_severity(launch: Launcher
     assert said(rows, "listens on port")["severity"] == "INFO"
     assert said(rows, "outcome=failed") == {
         "severity": "WARNING",
-        "message": "mesh: request=req-7 model=loud outcome=failed",
+        "message": "mesh: request=req-7 model=loud outcome=failed: the engine of loud broke off in "
+        "the middle of its answer",
         "request_id": "req-7",
     }
 

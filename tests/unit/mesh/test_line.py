@@ -31,6 +31,16 @@ def test_on_cloud_run_a_line_is_one_object_that_cloud_logging_takes_apart() -> N
     assert "\n" not in odd and len(odd.encode()) < 64 * 1024
 
 
+def test_what_a_terminal_would_obey_is_shown_as_text() -> None:
+    rude = Line(
+        4, 0.0, "info", "m", "\x1b[2Jgone\rmesh error: no\nmesh: such \x00\x9b\u2028\tthing é"
+    )
+
+    shown = "[m] \\x1b[2Jgone\\rmesh error: no\\nmesh: such \\x00\\x9b\\u2028\tthing é"
+    assert plain(rude) == shown
+    assert dated(rude).endswith(shown)
+
+
 def test_in_the_page_of_the_log_a_line_has_its_time_and_its_level() -> None:
     assert dated(OWN) == "2025-12-01T03:30:00.250Z warning mesh: the queue is long"
     assert dated(ENGINE) == '2025-12-01T03:30:00.500Z - [smol] loading "m"'
