@@ -163,12 +163,14 @@ async def _heard(word: Awaitable[Word], hold: Hold, who: str, longest_s: float |
 
     An answer that is no stream has no such time: nothing of it comes before its end.
     """
+    if longest_s is None:
+        return await word
     limit = asyncio.timeout(longest_s)
     try:
         async with limit:
             return await word
     except TimeoutError:
-        if longest_s is None or not limit.expired():
+        if not limit.expired():
             raise
         raise Failed(never_began(who, longest_s), hold.headers) from None
 
