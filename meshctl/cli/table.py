@@ -81,6 +81,15 @@ COMMANDS: tuple[Command | Group, ...] = (
     Command("cost", "meshctl.cli.cost:cost", "Show what the fleet costs, idle and full.", ASK),
     Command("quota", "meshctl.cli.quota:quota", "Show free slots and who holds the rest.", ASK),
     Group(
+        "host",
+        "Look at the machines of the fleet; run a command on them.",
+        ASK,
+        (
+            Command("list", "meshctl.cli.host:list_", "Say who answers, and what is free there."),
+            Command("exec", "meshctl.cli.host:exec_", "Run a command on hosts, all at once."),
+        ),
+    ),
+    Group(
         "payload",
         "Say what model files really are; fetch them, every byte proved.",
         ASK,

@@ -8,6 +8,7 @@ from meshctl.ui import (
     boot,
     budget,
     federation,
+    hosts,
     payload_upkeep,
     payloads,
     states,
@@ -52,6 +53,10 @@ def _more(document: ui.Document) -> list[str]:
             return [peer.name for peer in document.peers]
         case federation.EnvDiff():
             return [key.name for key in document.keys if key.state != "same"]
+        case hosts.Hosts():
+            return [host.name for host in document.hosts]
+        case hosts.HostExec():
+            return [answer.name for answer in document.answers if answer.code == 0]
         case asked.Logs():
             return [line.text for line in document.lines]
         case asked.Findings():

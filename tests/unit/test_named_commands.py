@@ -47,7 +47,8 @@ def complaint(words: str) -> str:
             return f"no command {' '.join([*path, rest[0]])!r}"
         command, path, rest = found, [*path, rest[0]], rest[1:]
     known = GLOBAL | {name for param in command.params for name in getattr(param, "opts", ())}
-    unknown = [word for word in rest if word.startswith("-") and word.split("=")[0] not in known]
+    own = rest[: rest.index("--")] if "--" in rest else rest  # what follows is somebody else's
+    unknown = [word for word in own if word.startswith("-") and word.split("=")[0] not in known]
     return f"{' '.join(path)} has no {unknown[0]}" if unknown else ""
 
 

@@ -10,6 +10,7 @@ from meshctl.ui import (
     boot,
     budget,
     federation,
+    hosts,
     payload_upkeep,
     payloads,
     states,
@@ -25,6 +26,7 @@ from meshctl.ui.render.explain import explain_lines
 from meshctl.ui.render.findings import findings_lines
 from meshctl.ui.render.gc import gc_lines
 from meshctl.ui.render.history import history_lines
+from meshctl.ui.render.hosts import host_exec_lines, hosts_lines
 from meshctl.ui.render.logs import logs_lines
 from meshctl.ui.render.payload import (
     payload_compare_lines,
@@ -99,6 +101,10 @@ def _render_answer(document: ui.Document, width: int) -> list[str]:
             return budget_boot_lines(document, width)
         case asked.Quota():
             return quota_lines(document, width)
+        case hosts.Hosts():
+            return hosts_lines(document, width)
+        case hosts.HostExec():
+            return host_exec_lines(document)
         case asked.Logs():
             return logs_lines(document, width)
         case asked.Findings():

@@ -1,0 +1,109 @@
+"""`host list` and `host exec` over real sshds: one host that fails hides no other."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.ssh.servers import Server, Servers, servers
+
+PAGE = Path(__file__).parents[3] / "docs/hosts.md"
+
+
+@dataclass
+class Fleet:
+    """A fleet of hosts, and the ssh configuration that leads to them."""
+
+    file: Path
+    config: str
+    stranger: Server
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "meshctl", "-f", str(self.file), *words]
+        environ = os.environ | {"MESHCTL_SSH_CONFIG": self.config}
+        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=200)
+
+    def json(self, *words: str, code: int) -> dict[str, Any]:
+        done = self.run("-o", "json", *words)
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        document: dict[str, Any] = json.loads(done.stdout)
+        return document
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    folder = tmp_path_factory.mktemp("hosts")
+    with servers(folder) as some:
+        yield _fleet(folder, some)
+
+
+def _fleet(folder: Path, some: Servers) -> Fleet:
+    attic, cellar, stranger = some.start(), some.start(), some.start()
+    gone = replace(stranger, port=1)
+    names = {"attic": attic, "cellar": cellar, "stranger": stranger, "gone": gone}
+    config = some.options([attic, cellar, gone], **names)["config"][0]
+    rows = "".join(f"  {name}: {{kind: podman, address: {name}}}\n" for name in names)
+    file = folder / "meshctl.yaml"
+    file.write_text(
+        f"meshctl: 1\nfleet: home\ntargets:\n  gcp: {{kind: cloudrun, project: some-project,"
+        f" region: us-central1}}\n{rows}images: {{}}\nservices: {{}}\n"
+    )
+    return Fleet(file, config, stranger)
+
+
+def test_a_host_that_answers_is_shown_with_what_it_has(fleet: Fleet) -> None:
+    [attic] = fleet.json("host", "list", "attic", code=0)["hosts"]
+
+    reading = attic["reading"]
+    assert attic["state"] == "up" and not reading["cut"]
+    assert reading["kernel"] == os.uname().release
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert reading["memory"]["total_bytes"] == total
+    assert 0 < reading["disk"]["free_bytes"] < reading["disk"]["total_bytes"]
+
+
+def test_who_does_not_answer_is_told_apart_and_hides_nobody(fleet: Fleet) -> None:
+    found = {entry["name"]: entry for entry in fleet.json("host", "list", code=6)["hosts"]}
+
+    states = {name: entry["state"] for name, entry in found.items()}
+    assert states == {"attic": "up", "cellar": "up", "stranger": "refused", "gone": "unreachable"}
+    assert fleet.stranger.fingerprint in found["stranger"]["why"]
+    assert found["gone"]["reading"] is None
+
+
+def test_a_command_runs_on_every_host_and_each_answer_is_its_own(fleet: Fleet) -> None:
+    done = fleet.run(
+        "host", "exec", "attic,cellar", "--", "sh", "-c", "echo $0 'a  b'; exit 3", "me"
+    )
+
+    assert done.returncode == 9, done.stderr
+    assert done.stdout == "attic: exit 3\n  me a  b\n\ncellar: exit 3\n  me a  b\n"
+
+
+def test_every_command_of_the_page_can_be_typed_as_it_stands(fleet: Fleet, tmp_path: Path) -> None:
+    commands = re.findall(r"^\$ meshctl (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    only = tmp_path / "meshctl.yaml"
+    only.write_text(re.sub(r"  (stranger|gone): .*\n", "", fleet.file.read_text()))
+    known = replace(fleet, file=only)
+
+    done = [known.run(*shlex.split(command)) for command in commands]
+
+    assert [(d.returncode, bool(d.stdout)) for d in done] == [(0, True)] * 4, done
+
+
+def test_a_host_that_is_none_is_refused_before_anybody_is_asked(fleet: Fleet) -> None:
+    unknown = fleet.json("host", "list", "atic", code=64)
+    cloud = fleet.json("host", "exec", "gcp", "--", "true", code=64)
+
+    assert unknown["message"] == "no host named 'atic'" and "attic" in unknown["hint"]
+    assert cloud["message"] == "gcp is a Cloud Run target"
