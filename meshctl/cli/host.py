@@ -33,18 +33,18 @@ def list_(
     One connection and one round trip a host, all at once. A host that does not answer is unknown,
     never empty: exits 6 for one that cannot be reached and 8 for one that does not let us in.
     """
-    from meshctl.targets.podman.look import LOOK
+    from meshctl.targets.podman.readings.look import LOOK, Asked, arguments
     from meshctl.ui.hosts import Hosts as Document
 
     world = world_of(ctx)
     named = _named(world, hosts)
     mark = f"@{salt()}{salt()}"
-    told = _all(world, named, script(LOOK, mark))
-    entries = tuple(_entry(name, named[name], told[named[name]], mark) for name in named)
+    told = _all(world, named, script(LOOK, *arguments(Asked(), mark)))
+    entries = tuple(
+        _entry(name, target, told[target.address], mark) for name, target in named.items()
+    )
     world.output.show(Document(hosts=entries))
-    codes = [_code(told[address]) for address in named.values()]
-    codes += [6 for entry in entries if entry.state == "unreadable"]
-    return _worst(codes)
+    return _worst([*_codes(named, told), *(6 for e in entries if e.state == "unreadable")])
 
 
 def exec_(
@@ -65,22 +65,24 @@ def exec_(
     world = world_of(ctx)
     named = _named(world, None if hosts == "all" else hosts.split(","))
     told = _all(world, named, Command(tuple(command), timeout_s=longest_s))
-    answers = tuple(_answer(name, told[address]) for name, address in named.items())
+    answers = tuple(_answer(name, told[target.address]) for name, target in named.items())
     world.output.show(HostExec(command=tuple(command), answers=answers))
-    return _worst([_code(told[address]) for address in named.values()])
+    return _worst(_codes(named, told))
 
 
-def _all(world: World, named: dict[str, str], command: Command) -> dict[str, Result | MeshctlError]:
+def _all(
+    world: World, named: dict[str, PodmanTarget], command: Command
+) -> dict[str, Result | MeshctlError]:
     config = world.environ.get(CONFIG)
     world.output.progress(f"asking {len(named)} host{'s' if len(named) != 1 else ''}")
     with Hosts({"config": [config]} if config else None) as hosts:
-        return hosts.run_all(named.values(), command)
+        return hosts.run_all([target.address for target in named.values()], command)
 
 
-def _named(world: World, names: Sequence[str] | None) -> dict[str, str]:
-    """Addresses by the names of hosts. Raises UsageError for what is none."""
+def _named(world: World, names: Sequence[str] | None) -> dict[str, PodmanTarget]:
+    """Hosts by their names. Raises UsageError for what is none."""
     fleet = world.fleet()
-    known = {n: t.address for n, t in fleet.targets.items() if isinstance(t, PodmanTarget)}
+    known = {n: t for n, t in fleet.targets.items() if isinstance(t, PodmanTarget)}
     for name in names or ():
         if name not in known:
             message = f"{name} is a Cloud Run target" if name in fleet.targets else (
@@ -94,21 +96,21 @@ def _named(world: World, names: Sequence[str] | None) -> dict[str, str]:
     return {name: known[name] for name in dict.fromkeys(names or known)}
 
 
-def _entry(name: str, address: str, told: Result | MeshctlError, mark: str) -> HostEntry:
-    from meshctl.targets.podman.reading import read
-    from meshctl.ui.hosts import HostEntry
+def _entry(name: str, target: PodmanTarget, told: Result | MeshctlError, mark: str) -> HostEntry:
+    from meshctl.targets.podman.readings.host import parse
+    from meshctl.ui.hosts import HostEntry, host_facts
 
     if isinstance(told, MeshctlError):
         state = "unreachable" if isinstance(told, Unreachable) else "refused"
-        return HostEntry(name=name, address=address, state=state, reading=None,
+        return HostEntry(name=name, address=target.address, state=state, facts=None,
                          why=told.message, hint=told.hint)  # fmt: skip
-    reading = read(told.out, mark)
-    if not told.ok and reading.cut:
+    seen = parse(told.out, mark)
+    if not told.ok and not seen.whole:
         why = f"the reading ended with {told.code}: {told.err.strip() or 'it said nothing'}"
-        hint = f"try `ssh {address} uname -a`"
-        return HostEntry(name=name, address=address, state="unreadable", reading=None,
-                         why=why, hint=hint)  # fmt: skip
-    return HostEntry(name=name, address=address, state="up", reading=reading, why="", hint="")
+        return HostEntry(name=name, address=target.address, state="unreadable", facts=None,
+                         why=why, hint=f"try `ssh {target.address} uname -a`")  # fmt: skip
+    facts = host_facts(seen, unified=target.unified_memory)
+    return HostEntry(name=name, address=target.address, state="up", facts=facts, why="", hint="")
 
 
 def _answer(name: str, told: Result | MeshctlError) -> HostAnswer:
@@ -119,10 +121,9 @@ def _answer(name: str, told: Result | MeshctlError) -> HostAnswer:
     return HostAnswer(name=name, code=told.code, out=told.out, err=told.err, why="", hint="")
 
 
-def _code(told: Result | MeshctlError) -> int:
-    if isinstance(told, MeshctlError):
-        return told.exit_code
-    return 0 if told.ok else 9
+def _codes(named: dict[str, PodmanTarget], told: dict[str, Result | MeshctlError]) -> list[int]:
+    answers = [told[target.address] for target in named.values()]
+    return [a.exit_code if isinstance(a, MeshctlError) else 0 if a.ok else 9 for a in answers]
 
 
 def _worst(codes: Sequence[int]) -> int:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Literal
 
 from meshctl.spec import batteries
+from meshctl.spec.hosts import check_host
 from meshctl.spec.model import (
     FORMS,
     GROUP_NAME,
@@ -24,7 +25,19 @@ from meshctl.spec.shape import check_shape
 from meshctl.spec.tree import Complaint
 from meshctl.spec.variables import check_env
 
-HOST_ONLY = ("ports", "devices", "mounts", "rollout.batches", "rollout.max_failures")
+HOST_ONLY = (
+    "runtime",
+    "ports",
+    "devices",
+    "mounts",
+    "shm_size",
+    "ulimits",
+    "health",
+    "front",
+    "sweep",
+    "rollout.batches",
+    "rollout.max_failures",
+)
 CLOUD_ONLY = (
     "access",
     "timeout",
@@ -35,7 +48,6 @@ CLOUD_ONLY = (
     "resources.zonal_redundancy",
     "rollout.steps",
 )
-_PORT = re.compile(r"(?:[0-9.]+:)?([0-9]{1,5}):([0-9]{1,5})")
 _BATCH = re.compile(r"([1-9][0-9]{0,3})(%?)")
 
 
@@ -51,7 +63,7 @@ def check_endpoint(
     yield from _checks(service)
     yield from _steps(service.rollout)
     yield from _batches(service.rollout)
-    yield from _host_paths(service)
+    yield from check_host(service)
     kinds = {targets[name].kind for name in service.target if name in targets}
     if "cloudrun" in kinds:
         yield from check_shape(service)
@@ -138,24 +150,6 @@ def _batches(rollout: Rollout) -> Iterator[Complaint]:
         if not match or (match[2] and int(match[1]) > 100):
             message = f"{shown(batch)} is neither a number of hosts from 1 nor a percent up to 100%"
             yield Complaint(f"rollout.batches.{index}", message, "for example [1, 25%, 100%]")
-
-
-def _host_paths(service: Service) -> Iterator[Complaint]:
-    for index, port in enumerate(service.ports):
-        match = _PORT.fullmatch(port)
-        if not match or not all(1 <= int(number) <= 65535 for number in match.groups()):
-            message = f"{shown(port)} is not HOST:CONTAINER with ports from 1 to 65535"
-            yield Complaint(f"ports.{index}", message, 'for example "7773:8080"')
-    for index, device in enumerate(service.devices):
-        if not device.startswith("/dev/"):
-            yield Complaint(f"devices.{index}", f"{shown(device)} is not under /dev/", "/dev/dri")
-    for path, value in service.mounts.items():
-        if not path.startswith("/"):
-            message = f"{shown(path)} is not an absolute path in the container"
-            yield Complaint(f"mounts.{path}", message, "for example /models")
-        if not value.startswith(("payload:", "/")):
-            message = f"{shown(value)} is neither payload:NAME nor an absolute folder of the host"
-            yield Complaint(f"mounts.{path}", message, "for example payload:small")
 
 
 def _other_place(

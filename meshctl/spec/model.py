@@ -104,6 +104,10 @@ class Gpu(Frozen):
     reserved: Bytes = Field(
         default=0, ge=0, description="What else takes of one card, such as a display."
     )
+    vendor: Literal["nvidia", "amd"] | None = Field(
+        default=None,
+        description="Whose driver passes it into containers; default: by the name, where known.",
+    )
 
 
 class CloudRunTarget(Frozen):
@@ -126,7 +130,16 @@ class PodmanTarget(Frozen):
 
     kind: Literal["podman"] = Field(description="A machine with systemd and podman.")
     address: str = Field(description="USER@HOST or HOST, as ssh takes it.")
+    user: Bool = Field(
+        default=False,
+        description="true: units of the user that ssh logs in (`systemctl --user`, with linger). "
+        "false: the system's, as root.",
+    )
     gpus: tuple[Gpu, ...] = Field(default=(), description="The cards of the host.")
+    unified_memory: Bool = Field(
+        default=False,
+        description="true: cards and processors share one memory, and compete for it.",
+    )
 
 
 Target = Annotated[CloudRunTarget | PodmanTarget, Field(discriminator="kind")]
@@ -341,6 +354,19 @@ class Platform(Frozen):
     )
 
 
+class Sweep(Frozen):
+    """What counts as a stray that holds the place of a service; it is listed, ended on demand."""
+
+    legacy: Names = Field(
+        default=(), description="Names of units and containers from before meshctl."
+    )
+    match: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A word of this service's own command line that tells its processes apart.",
+    )
+
+
 class Service(Frozen):
     """One named OpenAI-compatible endpoint the fleet wants."""
 
@@ -388,9 +414,31 @@ class Service(Frozen):
     rollout: Rollout = Field(default=Rollout(), description="How traffic is moved.")
     priority: Int = Field(default=0, ge=0, description="Peers: the lowest is asked first.")
     weight: Int = Field(default=1, ge=1, description="Peers of one priority: the highest first.")
+    runtime: Literal["podman", "exec"] = Field(
+        default="podman",
+        description="Hosts: podman runs the image; exec runs `command` itself, as a plain unit.",
+    )
     ports: tuple[str, ...] = Field(default=(), description="Hosts: HOST:CONTAINER.")
-    devices: tuple[str, ...] = Field(default=(), description="Hosts: devices passed in.")
+    devices: tuple[str, ...] = Field(
+        default=(), description="Hosts: devices passed in; default: the target's cards."
+    )
     mounts: dict[str, str] = Field(default={}, description="Hosts: PATH: payload:NAME or a folder.")
+    shm_size: SomeBytes = Field(
+        default=None, gt=0, description="Hosts: size of /dev/shm; default: podman's 64 MiB."
+    )
+    ulimits: dict[str, Text] = Field(
+        default={}, description="Hosts: NAME: SOFT or SOFT:HARD; -1 is unlimited."
+    )
+    health: tuple[Text, ...] = Field(
+        default=(),
+        description="Hosts: run inside the container, exits 0 once it serves; only then the unit "
+        "counts as started. The image must hold it.",
+    )
+    front: Literal["mesh"] | None = Field(
+        default=None,
+        description="Hosts: mesh keeps the port and holds requests while a release is replaced.",
+    )
+    sweep: Sweep = Field(default=Sweep(), description="Hosts: what is a stray of this service.")
 
 
 class GpuPrices(Frozen):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from meshctl.quantities import show_bytes, show_seconds
-from meshctl.targets.podman.cards import CardSeen
-from meshctl.targets.podman.reading import HostReading, Room
-from meshctl.ui.hosts import HostAnswer, HostEntry, HostExec, Hosts
+from meshctl.ui.hosts import CardEntry, HostAnswer, HostEntry, HostExec, HostFacts, Hosts, Room
 from meshctl.ui.render.text import wrapped
 
 
@@ -16,27 +14,23 @@ def hosts_lines(document: Hosts, width: int) -> list[str]:
 
 
 def _host(entry: HostEntry, width: int) -> list[str]:
-    if entry.reading is None:
-        lines = [f"{entry.name}  {entry.address}  {entry.state}"]
-        lines += wrapped(entry.why, width, "  ! ")
-        return lines + (wrapped(entry.hint, width, "  -> ") if entry.hint else [])
-    reading = entry.reading
-    up = f"  up {show_seconds(reading.uptime_s)}" if reading.uptime_s is not None else ""
-    lines = [f"{entry.name}  {entry.address}{up}"]
-    lines += wrapped(", ".join(_what(reading)), width, "  ")
-    lines += wrapped(
-        f"{_room('memory', reading.memory)}; {_room('disk', reading.disk)}", width, "  "
-    )
-    lines += [line for card in reading.cards for line in _card(card, width)]
-    lines += [f"  ! failed: {unit}" for unit in reading.failed_units]
-    return lines + (["  ! the reading was cut: some of it is missing"] if reading.cut else [])
+    head = f"{entry.name}  {entry.address}"
+    if entry.facts is None:
+        why = wrapped(entry.why, width, "  ! ")
+        return [f"{head}  {entry.state}", *why, *wrapped(entry.hint, width, "  -> ")]
+    facts = entry.facts
+    up = f"  up {show_seconds(facts.uptime_s)}" if facts.uptime_s is not None else ""
+    lines = [head + up, *wrapped(", ".join(_what(facts)), width, "  ")]
+    lines += wrapped(f"{_room('memory', facts.memory)}; {_room('disk', facts.disk)}", width, "  ")
+    lines += [line for card in facts.cards or () for line in _card(card, width)]
+    return lines + [line for why in facts.unknown for line in wrapped(why, width, "  ! ")]
 
 
-def _what(reading: HostReading) -> list[str]:
-    known = [reading.os or "unknown system"]
-    known += [f"kernel {reading.kernel}"] if reading.kernel else []
-    absent = "unknown" if reading.cut else "none"
-    return [*known, f"podman {reading.podman or absent}", f"systemd {reading.systemd or absent}"]
+def _what(facts: HostFacts) -> list[str]:
+    known = [facts.os or "unknown system"]
+    known += [f"kernel {facts.kernel}"] if facts.kernel else []
+    known.append(f"podman {facts.podman}" if facts.podman else "no podman")
+    return [*known, f"systemd {facts.systemd}" if facts.systemd else "no systemd"]
 
 
 def _room(what: str, room: Room | None) -> str:
@@ -45,12 +39,8 @@ def _room(what: str, room: Room | None) -> str:
     return f"{what} {show_bytes(room.free_bytes)} free of {show_bytes(room.total_bytes)}"
 
 
-def _card(card: CardSeen, width: int) -> list[str]:
-    if card.total_bytes is None or card.used_bytes is None:
-        return wrapped(f"{card.name}: unknown; {card.source} says {card.why}", width, "  ! ")
-    free = card.total_bytes - card.used_bytes
-    told = f"{card.name}: {show_bytes(free)} free of {show_bytes(card.total_bytes)}"
-    return wrapped(f"{told} ({card.source})", width, "  ")
+def _card(card: CardEntry, width: int) -> list[str]:
+    return wrapped(_room(f"{card.name}:", card.memory), width, "  ")
 
 
 def host_exec_lines(document: HostExec) -> list[str]:

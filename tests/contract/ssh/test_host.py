@@ -64,12 +64,12 @@ def _fleet(folder: Path, some: Servers) -> Fleet:
 def test_a_host_that_answers_is_shown_with_what_it_has(fleet: Fleet) -> None:
     [attic] = fleet.json("host", "list", "attic", code=0)["hosts"]
 
-    reading = attic["reading"]
-    assert attic["state"] == "up" and not reading["cut"]
-    assert reading["kernel"] == os.uname().release
+    facts = attic["facts"]
+    assert attic["state"] == "up"
+    assert facts["kernel"] == os.uname().release
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert reading["memory"]["total_bytes"] == total
-    assert 0 < reading["disk"]["free_bytes"] < reading["disk"]["total_bytes"]
+    assert facts["memory"]["total_bytes"] == total
+    assert 0 < facts["disk"]["free_bytes"] < facts["disk"]["total_bytes"]
 
 
 def test_who_does_not_answer_is_told_apart_and_hides_nobody(fleet: Fleet) -> None:
@@ -78,7 +78,7 @@ def test_who_does_not_answer_is_told_apart_and_hides_nobody(fleet: Fleet) -> Non
     states = {name: entry["state"] for name, entry in found.items()}
     assert states == {"attic": "up", "cellar": "up", "stranger": "refused", "gone": "unreachable"}
     assert fleet.stranger.fingerprint in found["stranger"]["why"]
-    assert found["gone"]["reading"] is None
+    assert found["gone"]["facts"] is None
 
 
 def test_a_command_runs_on_every_host_and_each_answer_is_its_own(fleet: Fleet) -> None:

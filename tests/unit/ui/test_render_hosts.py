@@ -6,42 +6,45 @@ from collections.abc import Callable
 
 import pytest
 
-from meshctl.targets.podman.cards import CardSeen
-from meshctl.targets.podman.reading import HostReading, Room
-from meshctl.ui.hosts import HostAnswer, HostEntry, HostExec, Hosts
+from meshctl.targets.podman.readings.host import parse
+from meshctl.ui.hosts import (
+    CardEntry,
+    HostAnswer,
+    HostEntry,
+    HostExec,
+    HostFacts,
+    Hosts,
+    Room,
+    host_facts,
+)
 from meshctl.ui.render import render
 
 GIB = 2**30
-READING = HostReading(
+FACTS = HostFacts(
     os="Debian GNU/Linux 13 (trixie)",
     kernel="6.12.0",
+    boot_id="88149869-f4b2-4ace-adbc-7084647ff9e0",
     uptime_s=93600.0,
-    memory=Room(total_bytes=64 * GIB, free_bytes=40 * GIB),
     podman="5.4.2",
-    systemd="257",
-    failed_units=("chat.service",),
+    systemd=257,
+    memory=Room(total_bytes=64 * GIB, free_bytes=40 * GIB),
+    disk=Room(total_bytes=931 * GIB, free_bytes=120 * GIB),
     cards=(
-        CardSeen(name="R9700", total_bytes=32 * GIB, used_bytes=30 * GIB, source="rocm-smi"),
-        CardSeen(
-            name="NVIDIA GB10",
-            total_bytes=None,
-            used_bytes=None,
-            source="nvidia-smi",
-            why="index: 0, name: NVIDIA GB10, memory.total [MiB]: [N/A], memory.used [MiB]: [N/A]",
-        ),
+        CardEntry(name="R9700", id="card0", memory=Room(total_bytes=32 * GIB, free_bytes=2 * GIB)),
+        CardEntry(name="NVIDIA GB10", id="GPU-1", memory=None),
     ),
+    unknown=("NVIDIA GB10: nvidia-smi gives no number (0, GPU-1, NVIDIA GB10, [N/A], [N/A])",),
 )
+NOTHING = host_facts(parse("", "@mark"), unified=False)
 DOCUMENTS = {
     "hosts": Hosts(
         hosts=(
-            HostEntry(
-                name="attic", address="ops@attic", state="up", reading=READING, why="", hint=""
-            ),
+            HostEntry(name="attic", address="ops@attic", state="up", facts=FACTS, why="", hint=""),
             HostEntry(
                 name="bare",
                 address="bare",
                 state="up",
-                reading=HostReading(cut=True),
+                facts=NOTHING,
                 why="",
                 hint="",
             ),
@@ -49,7 +52,7 @@ DOCUMENTS = {
                 name="gone",
                 address="gone",
                 state="unreachable",
-                reading=None,
+                facts=None,
                 why="gone cannot be reached: no answer within 15 s",
                 hint="try `ssh gone true`",
             ),
