@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,8 +10,7 @@ import typer
 from meshctl.cli.world import World, world_of
 from meshctl.errors import MeshctlError, Unreachable, UsageError
 from meshctl.outside.chance import salt
-from meshctl.outside.shell import Result
-from meshctl.outside.ssh import Command, Hosts, script
+from meshctl.outside.ssh import Answer, Command, Hosts, script
 from meshctl.spec.model import PodmanTarget
 from meshctl.spec.near import near
 
@@ -20,13 +19,15 @@ if TYPE_CHECKING:
 
 CONFIG = "MESHCTL_SSH_CONFIG"
 """The ssh configuration to go by, instead of the user's own."""
-WORST = (9, 6, 8)
+WORST = (9, 7, 6, 8)
 """Exit codes, the worst first; design section 6."""
+
+HOSTS = typer.Argument(None, metavar="HOST", help="All when none is named.")
 
 
 def list_(
     ctx: typer.Context,
-    hosts: list[str] | None = typer.Argument(None, metavar="HOST", help="All when none is named."),
+    hosts: list[str] | None = HOSTS,
 ) -> int:
     """Say which hosts answer, what they are, and what memory and disk they have free.
 
@@ -37,14 +38,13 @@ def list_(
     from meshctl.ui.hosts import Hosts as Document
 
     world = world_of(ctx)
-    named = _named(world, hosts)
+    named = named_hosts(world, hosts)
     mark = f"@{salt()}{salt()}"
-    told = _all(world, named, script(LOOK, *arguments(Asked(), mark)))
-    entries = tuple(
-        _entry(name, target, told[target.address], mark) for name, target in named.items()
-    )
+    look = script(LOOK, *arguments(Asked(), mark))
+    told = ask_all(world, {name: (target.address, look) for name, target in named.items()})
+    entries = tuple(_entry(name, target, told[name], mark) for name, target in named.items())
     world.output.show(Document(hosts=entries))
-    return _worst([*_codes(named, told), *(6 for e in entries if e.state == "unreadable")])
+    return worst([*_codes(told), *(6 for e in entries if e.state == "unreadable")])
 
 
 def exec_(
@@ -63,23 +63,23 @@ def exec_(
     from meshctl.ui.hosts import HostExec
 
     world = world_of(ctx)
-    named = _named(world, None if hosts == "all" else hosts.split(","))
-    told = _all(world, named, Command(tuple(command), timeout_s=longest_s))
-    answers = tuple(_answer(name, told[target.address]) for name, target in named.items())
+    named = named_hosts(world, None if hosts == "all" else hosts.split(","))
+    wish = Command(tuple(command), timeout_s=longest_s)
+    told = ask_all(world, {name: (target.address, wish) for name, target in named.items()})
+    answers = tuple(_answer(name, told[name]) for name in named)
     world.output.show(HostExec(command=tuple(command), answers=answers))
-    return _worst(_codes(named, told))
+    return worst(_codes(told))
 
 
-def _all(
-    world: World, named: dict[str, PodmanTarget], command: Command
-) -> dict[str, Result | MeshctlError]:
+def ask_all(world: World, asked: Mapping[str, tuple[str, Command]]) -> dict[str, Answer]:
+    """By name of a host: its address, and the command for it."""
     config = world.environ.get(CONFIG)
-    world.output.progress(f"asking {len(named)} host{'s' if len(named) != 1 else ''}")
+    world.output.progress(f"asking {len(asked)} host{'s' if len(asked) != 1 else ''}")
     with Hosts({"config": [config]} if config else None) as hosts:
-        return hosts.run_all([target.address for target in named.values()], command)
+        return hosts.run_all(asked)
 
 
-def _named(world: World, names: Sequence[str] | None) -> dict[str, PodmanTarget]:
+def named_hosts(world: World, names: Sequence[str] | None) -> dict[str, PodmanTarget]:
     """Hosts by their names. Raises UsageError for what is none."""
     fleet = world.fleet()
     known = {n: t for n, t in fleet.targets.items() if isinstance(t, PodmanTarget)}
@@ -96,7 +96,7 @@ def _named(world: World, names: Sequence[str] | None) -> dict[str, PodmanTarget]
     return {name: known[name] for name in dict.fromkeys(names or known)}
 
 
-def _entry(name: str, target: PodmanTarget, told: Result | MeshctlError, mark: str) -> HostEntry:
+def _entry(name: str, target: PodmanTarget, told: Answer, mark: str) -> HostEntry:
     from meshctl.targets.podman.readings.host import parse
     from meshctl.ui.hosts import HostEntry, host_facts
 
@@ -113,7 +113,7 @@ def _entry(name: str, target: PodmanTarget, told: Result | MeshctlError, mark: s
     return HostEntry(name=name, address=target.address, state="up", facts=facts, why="", hint="")
 
 
-def _answer(name: str, told: Result | MeshctlError) -> HostAnswer:
+def _answer(name: str, told: Answer) -> HostAnswer:
     from meshctl.ui.hosts import HostAnswer
 
     if isinstance(told, MeshctlError):
@@ -121,10 +121,13 @@ def _answer(name: str, told: Result | MeshctlError) -> HostAnswer:
     return HostAnswer(name=name, code=told.code, out=told.out, err=told.err, why="", hint="")
 
 
-def _codes(named: dict[str, PodmanTarget], told: dict[str, Result | MeshctlError]) -> list[int]:
-    answers = [told[target.address] for target in named.values()]
-    return [a.exit_code if isinstance(a, MeshctlError) else 0 if a.ok else 9 for a in answers]
+def _codes(told: Mapping[str, Answer]) -> list[int]:
+    return [
+        answer.exit_code if isinstance(answer, MeshctlError) else 0 if answer.ok else 9
+        for answer in told.values()
+    ]
 
 
-def _worst(codes: Sequence[int]) -> int:
+def worst(codes: Sequence[int]) -> int:
+    """The one that a command about several hosts ends with."""
     return next((code for code in WORST if code in codes), max(codes, default=0))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from shlex import join
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import asyncssh
 
 R = TypeVar("R")
+Answer = Result | MeshctlError
+"""What a command did, or why nobody knows."""
 CONNECT_S = 15.0
 """Longest way to a shell. A sleeping machine in the same house answers in a second, or never."""
 HANDSHAKES = 50
@@ -80,11 +82,9 @@ class Hosts:
         """
         return self._wait(self._run(address, command))
 
-    def run_all(
-        self, addresses: Iterable[str], command: Command
-    ) -> dict[str, Result | MeshctlError]:
-        """The same command on many hosts at once; one that fails hides no other's result."""
-        return self._wait(self._run_all(tuple(dict.fromkeys(addresses)), command))
+    def run_all(self, asked: Mapping[str, tuple[str, Command]]) -> dict[str, Answer]:
+        """By name, an address and a command for it, all at once; one that fails hides no other."""
+        return self._wait(self._run_all(asked))
 
     def _wait(self, work: Coroutine[Any, Any, R]) -> R:
         """Waits in the caller's thread; Ctrl-C ends the work, too."""
@@ -95,17 +95,15 @@ class Hosts:
             future.cancel()
             raise
 
-    async def _run_all(
-        self, addresses: Sequence[str], command: Command
-    ) -> dict[str, Result | MeshctlError]:
-        async def told(address: str) -> Result | MeshctlError:
+    async def _run_all(self, asked: Mapping[str, tuple[str, Command]]) -> dict[str, Answer]:
+        async def told(address: str, command: Command) -> Answer:
             try:
                 return await self._run(address, command)
             except MeshctlError as error:
                 return error
 
-        results = await asyncio.gather(*(told(address) for address in addresses))
-        return dict(zip(addresses, results, strict=True))
+        answers = await asyncio.gather(*(told(*one) for one in asked.values()))
+        return dict(zip(asked, answers, strict=True))
 
     async def _run(self, address: str, command: Command) -> Result:
         import asyncssh

@@ -8,6 +8,7 @@ from meshctl.ui import (
     boot,
     budget,
     federation,
+    host_check,
     hosts,
     payload_upkeep,
     payloads,
@@ -55,6 +56,8 @@ def _more(document: ui.Document) -> list[str]:
             return [key.name for key in document.keys if key.state != "same"]
         case hosts.Hosts():
             return [host.name for host in document.hosts]
+        case host_check.HostCheck():
+            return [f"{h.name}/{s.name}" for h in document.hosts for s in h.services]
         case hosts.HostExec():
             return [answer.name for answer in document.answers if answer.code == 0]
         case asked.Logs():

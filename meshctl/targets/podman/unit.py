@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import ceil
+from typing import Literal
 
 from pydantic import Field
 
 from meshctl.budget.devices import device_named
 from meshctl.errors import Refused
 from meshctl.plan.release import EnvSecret
-from meshctl.spec.model import Frozen, PodmanTarget, Service
+from meshctl.spec.model import Frozen, Gpu, PodmanTarget, Service
 from meshctl.targets.podman.unit_text import Entry, line
 
 RESTART_PAUSE_S = 5
@@ -83,16 +84,19 @@ def vendors(target: PodmanTarget) -> tuple[str, ...]:
 
     Raises Refused for a card whose vendor is neither said nor known.
     """
-    return tuple(sorted({card.vendor or _vendor(card.name) for card in target.gpus}))
+    return tuple(sorted({vendor_of(card) for card in target.gpus}))
 
 
 _AMD = ("MI", "RX-", "RDNA", "W7", "R9", "Strix")
 
 
-def _vendor(name: str) -> str:
-    known = device_named(name)
+def vendor_of(card: Gpu) -> Literal["nvidia", "amd"]:
+    """Raises Refused where it is neither said nor known."""
+    if card.vendor:
+        return card.vendor
+    known = device_named(card.name)
     if known is None:
-        message = f"whose card {name} is, is not known, so no device can be passed in"
+        message = f"whose card {card.name} is, is not known, so no device can be passed in"
         raise Refused(message, hint="write `vendor: nvidia` or `amd` beside the card's name")
     return "amd" if known.name.startswith(_AMD) else "nvidia"
 

@@ -10,6 +10,7 @@ from meshctl.ui import (
     boot,
     budget,
     federation,
+    host_check,
     hosts,
     payload_upkeep,
     payloads,
@@ -26,6 +27,7 @@ from meshctl.ui.render.explain import explain_lines
 from meshctl.ui.render.findings import findings_lines
 from meshctl.ui.render.gc import gc_lines
 from meshctl.ui.render.history import history_lines
+from meshctl.ui.render.host_check import host_check_lines
 from meshctl.ui.render.hosts import host_exec_lines, hosts_lines
 from meshctl.ui.render.logs import logs_lines
 from meshctl.ui.render.payload import (
@@ -103,6 +105,8 @@ def _render_answer(document: ui.Document, width: int) -> list[str]:
             return quota_lines(document, width)
         case hosts.Hosts():
             return hosts_lines(document, width)
+        case host_check.HostCheck():
+            return host_check_lines(document, width)
         case hosts.HostExec():
             return host_exec_lines(document)
         case asked.Logs():

@@ -125,12 +125,12 @@ def test_a_port_where_nobody_listens_and_a_name_that_is_none_are_unreachable(som
     command = Command(("true",))
 
     with Hosts(some.options([nobody], nobody=nobody)) as hosts:
-        told = hosts.run_all(["nobody"], command)
+        told = hosts.run_all({"nobody": ("nobody", command)})
     with Hosts({"config": None}) as hosts:
-        told |= hosts.run_all(["no-such-host.invalid"], command)
+        told |= hosts.run_all({"no name": ("no-such-host.invalid", command)})
 
     assert all(isinstance(error, Unreachable) for error in told.values())
-    assert str(told["no-such-host.invalid"]).endswith("the name is not known")
+    assert str(told["no name"]).endswith("the name is not known")
 
 
 def test_a_host_that_hangs_up_in_the_middle_leaves_the_outcome_open(
@@ -155,10 +155,10 @@ def test_a_host_that_hangs_up_in_the_middle_leaves_the_outcome_open(
 def test_one_of_many_that_fails_hides_no_other(some: Servers) -> None:
     many = [some.start() for _ in range(30)]
     names = {f"h{number}": server for number, server in enumerate(many)}
-    gone = replace(many[0], port=1)
+    gone, here = replace(many[0], port=1), Command(("echo", "here"))
 
     with Hosts(some.options([*many, gone], **names, gone=gone)) as hosts:
-        told = hosts.run_all([*names, "gone"], Command(("echo", "here")))
+        told = hosts.run_all({name: (name, here) for name in (*names, "gone")})
 
     assert isinstance(told.pop("gone"), Unreachable)
     assert told == dict.fromkeys(names, Result(0, "here\n", ""))

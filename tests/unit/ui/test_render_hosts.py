@@ -7,6 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from meshctl.targets.podman.readings.host import parse
+from meshctl.targets.podman.readings.need import GateFinding
+from meshctl.targets.podman.readings.strays import Stray
+from meshctl.ui.host_check import CheckedHost, CheckedService, HostCheck
 from meshctl.ui.hosts import (
     CardEntry,
     HostAnswer,
@@ -36,7 +39,42 @@ FACTS = HostFacts(
     unknown=("NVIDIA GB10: nvidia-smi gives no number (0, GPU-1, NVIDIA GB10, [N/A], [N/A])",),
 )
 NOTHING = host_facts(parse("", "@mark"), unified=False)
+CHECKED = CheckedService(
+    name="chat",
+    verdict="fail",
+    unit="failed",
+    restarts=7,
+    cause="bind: address already in use: another process holds the port: `ss -ltnp` names it",
+    gates=(
+        GateFinding(
+            name="port 7773",
+            verdict="fail",
+            evidence="held by llama-server (pid 42)",
+            hint="end it (see `ss -ltnp` on the host), or take another port",
+        ),
+        GateFinding(name="image", verdict="pass", evidence="sha256:111111111111 is on the host"),
+        GateFinding(name="card R9700", verdict="unclear", evidence="rocm-smi was not heard"),
+    ),
+    strays=(Stray(kind="process", name="llama-server", pid=42, holds="port 7773"),),
+    unread=("cards of AMD",),
+)
 DOCUMENTS = {
+    "host-check": HostCheck(
+        hosts=(
+            CheckedHost(
+                name="attic", address="ops@attic", state="up", why="", hint="", services=(CHECKED,)
+            ),
+            CheckedHost(name="bare", address="bare", state="up", why="", hint="", services=()),
+            CheckedHost(
+                name="gone",
+                address="gone",
+                state="unreachable",
+                why="gone cannot be reached: no answer within 15 s",
+                hint="try `ssh gone true`",
+                services=(),
+            ),
+        )
+    ),
     "hosts": Hosts(
         hosts=(
             HostEntry(name="attic", address="ops@attic", state="up", facts=FACTS, why="", hint=""),
