@@ -49,6 +49,6 @@ def place_of(fleet: Fleet, pair: Pair) -> CloudRunTarget:
         raise Refused(
             f"{pair[1]} is a podman host, which this version does not operate yet",
             place=fleet.place(f"targets.{pair[1]}"),
-            hint="services on Cloud Run targets work: name one of them",
+            hint=f"`meshctl host check {pair[1]}` looks at it; releases go to Cloud Run targets",
         )
     return place
