@@ -11,6 +11,7 @@ import typer
 
 from meshctl.cli.deploy import SERVICE
 from meshctl.cli.grounds import move_of
+from meshctl.cli.logs_host import host_logs, hosts_of, refuse_unfit
 from meshctl.cli.move import RELEASE, REVISION, TAG, choice
 from meshctl.cli.remembered import remembered
 from meshctl.cli.world import World, world_of
@@ -57,6 +58,12 @@ def logs(
     world = world_of(ctx)
     _refuse_unfit(world, limit, follow)
     level, window_s = _level(severity), window(since)
+    if hosts := hosts_of(world, service):
+        refuse_unfit(service, revision=revision, release=release, tag=tag, candidate=candidate)
+        host_logs(
+            world, service, hosts, since_s=window_s, severity=level, limit=limit, follow=follow
+        )
+        return
     begin = rfc3339(world.clock.now() - datetime.timedelta(seconds=window_s))
     with remembered(world, service) as (ground, fleet):
         world.output.progress(f"reading the log of {service}")

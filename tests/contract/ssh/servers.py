@@ -49,18 +49,20 @@ class Servers:
         key.write_private_key(str(folder / "key"))
         key.write_public_key(str(folder / "authorized"))
 
-    def start(self) -> Server:
-        """One more server, with a key of its own."""
+    def start(self, tools: Path | None = None) -> Server:
+        """One more server, with a key of its own; programs in `tools` go before the system's."""
         port = _free_port()
         key = asyncssh.generate_private_key("ssh-ed25519")
         file, log = self._folder / f"host_{port}", self._folder / f"log_{port}"
         key.write_private_key(str(file))
         file.chmod(0o600)
-        settings = {
+        settings: dict[str, object] = {
             "Port": port, "ListenAddress": "127.0.0.1", "HostKey": file, "PidFile": "none",
             "AuthorizedKeysFile": self._folder / "authorized", "StrictModes": "no",
             "UsePAM": "no", "PermitRootLogin": "yes", "PasswordAuthentication": "no",
         }  # fmt: skip
+        if tools:
+            settings["SetEnv"] = f"PATH={tools}:/usr/local/bin:/usr/bin:/bin"
         words = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
         command = [str(SSHD), "-D", "-f", "/dev/null", "-E", str(log), *words]
         self._running[port] = subprocess.Popen(command)

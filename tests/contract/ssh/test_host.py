@@ -54,7 +54,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 
 def _fleet(folder: Path, some: Servers) -> Fleet:
-    attic, cellar, stranger = some.start(), some.start(), some.start()
+    attic, cellar, stranger = some.start(_tools(folder)), some.start(), some.start()
     gone = replace(stranger, port=1)
     names = {"attic": attic, "cellar": cellar, "stranger": stranger, "gone": gone}
     config = some.options([attic, cellar, gone], **names)["config"][0]
@@ -66,6 +66,34 @@ def _fleet(folder: Path, some: Servers) -> Fleet:
         f"services:\n  chat: {{target: attic, image: llama, ports: ['{HELD}:8080']}}\n"
     )
     return Fleet(file, config, stranger)
+
+
+def _tools(folder: Path) -> Path:
+    """A journal with two entries, for none runs here; it notes what it was asked."""
+    tools = folder / "tools"
+    tools.mkdir()
+    program = tools / "journalctl"
+    rows = [
+        {"__CURSOR": f"c{second}", "__REALTIME_TIMESTAMP": f"17645598{second}000000",
+         "PRIORITY": "6", "MESSAGE": text}
+        for second, text in (("00", "loading"), ("01", "bind: Address already in use"))
+    ]  # fmt: skip
+    lines = "\n".join(map(json.dumps, rows))
+    program.write_text(f"#!/bin/sh\necho \"$@\" >> {folder}/asked\ncat <<'END'\n{lines}\nEND\n")
+    program.chmod(0o755)
+    return tools
+
+
+def test_the_log_of_a_service_on_a_host_is_that_of_its_unit(fleet: Fleet) -> None:
+    done = fleet.run("logs", "chat", "--since", "2h")
+    unfit = fleet.json("logs", "chat", "--candidate", code=64)
+
+    asked = (fleet.file.parent / "asked").read_text()
+    assert done.returncode == 0, done.stderr
+    assert "loading" in done.stdout and "Address already in use" in done.stdout
+    assert "another process holds the port" in done.stdout, "the cause is named with its remedy"
+    assert "--unit=chat.service" in asked and "--since=-7200s" in asked
+    assert "runs on a host" in unfit["message"]
 
 
 def test_a_host_that_answers_is_shown_with_what_it_has(fleet: Fleet) -> None:
@@ -133,7 +161,7 @@ def test_every_command_of_the_page_can_be_typed_as_it_stands(fleet: Fleet, tmp_p
     done = [known.run(*shlex.split(command)) for command in commands]
 
     assert all(d.stdout for d in done)
-    assert [d.returncode for d in done if "check" not in d.args] == [0, 0, 0, 0], done
+    assert [d.returncode for d in done if "check" not in d.args] == [0] * 5, done
     assert [d.returncode for d in done if "check" in d.args] in ([0], [7], [9]), done
 
 
