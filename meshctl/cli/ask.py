@@ -38,7 +38,8 @@ def status(
     """Say what serves, since when, and what differs from the fleet file.
 
     With a fleet file that is broken or gone it goes by the journals: what only the file says is
-    unknown then, and --exit-code ends with 64. Exits 6 when a target cannot be reached: what is
+    unknown then. --exit-code ends with 64 where drift is unknown, also of services on hosts, which
+    are not compared with the file yet. Exits 6 when a target cannot be reached: what is
     there is then unknown, never empty.
     """
     world = world_of(ctx)

@@ -24,10 +24,19 @@ Found = tuple[Known, CloudRunTarget | None]
 def statuses(world: World, services: list[str] | None) -> list[Status]:
     """What these services are right now, all of the fleet when none is named."""
     wanted = pairs(world.fleet(), services)
-    for pair in wanted:
-        place_of(world.fleet(), pair)
     seen = observed(world, wanted)
-    return [status_of(_asked(world, pair), seen[pair[1]]) for pair in wanted]
+    on_hosts = _on_hosts(world, wanted)
+    return [on_hosts.get(pair) or status_of(_asked(world, pair), seen[pair[1]]) for pair in wanted]
+
+
+def _on_hosts(world: World, wanted: list[Pair]) -> dict[Pair, Status]:
+    """Of those on hosts; a fleet without any does not wait for what reads them."""
+    targets = world.fleet().targets
+    if all(isinstance(targets[target], CloudRunTarget) for _, target in wanted):
+        return {}
+    from meshctl.cli.statuses_host import host_statuses
+
+    return host_statuses(world, wanted)
 
 
 def known_statuses(world: World, services: list[str] | None) -> list[Status]:
