@@ -11,7 +11,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import join
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +32,8 @@ HANDSHAKES = 50
 """Connections that are being made at once. Each goes to a host of its own."""
 THROUGH_ONE = 8
 """The same through one jump host: sshd begins to drop at ten (MaxStartups, sshd_config(5))."""
+GRACE_S = 10.0
+"""From the end of its time to when nobody waits for a command any more; half of it for SIGTERM."""
 MOST_BYTES = 8 * 2**20
 """Of what a command may say; a reading has some 100 KB. One that says more is ended."""
 
@@ -109,18 +111,21 @@ class Hosts:
         import asyncssh
 
         connection = await self._connection(address)
+        began = self._loop.time()
         try:
-            async with asyncio.timeout(command.timeout_s):
-                return await _carried_out(connection, command)
+            async with asyncio.timeout(command.timeout_s + GRACE_S):
+                told = await _carried_out(connection, command)
         except TimeoutError:
-            said = f"{command.argv[0]} did not end within {command.timeout_s:g} s"
-            return Result(124, "", said)
+            told = Result(124, "", "")
         except (OSError, asyncssh.Error) as lost:
             raise Unreachable(
                 f"{address} was lost while it carried out a command: {_why(lost)}",
                 hint="whether the command came about is not known: look before it is run again",
                 place=address,
             ) from None
+        late = self._loop.time() - began >= command.timeout_s and told.code in (124, 137)
+        said = f"{command.argv[0]} did not end within {command.timeout_s:g} s"
+        return replace(told, code=124, err=said) if late else told
 
     async def _connection(self, address: str) -> asyncssh.SSHClientConnection:
         """The one connection to a host; who comes while it is made waits for the same, and after
@@ -164,7 +169,7 @@ def _lost(made: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
 
 
 async def _carried_out(connection: asyncssh.SSHClientConnection, command: Command) -> Result:
-    process = await connection.create_process(join(command.argv), encoding=None)
+    process = await connection.create_process(join(_bounded(command)), encoding=None)
     out, err = bytearray(), bytearray()
     try:
         with suppress(OSError):  # it ended without reading, and is not to be blamed for that
@@ -177,6 +182,13 @@ async def _carried_out(connection: asyncssh.SSHClientConnection, command: Comman
         return Result(125, _text(out), f"ended: it said more than {MOST_BYTES} bytes")
     finally:
         process.close()
+
+
+def _bounded(command: Command) -> tuple[str, ...]:
+    """The host itself ends it: one that nobody hears any more would go on there for ever, and sshd
+    sends no signals into sessions of root."""
+    kill_s, longest_s = GRACE_S / 2, command.timeout_s
+    return ("timeout", "-k", f"{kill_s:g}", f"{longest_s:g}", *command.argv)
 
 
 class _TooMuch(Exception):
