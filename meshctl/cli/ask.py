@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from meshctl.cli.deploy import SERVICE, SERVICES, SHOW_VALUES
-from meshctl.cli.doors import region
+from meshctl.cli.doors import target_of
 from meshctl.cli.grounds import move_of
 from meshctl.cli.move import RELEASE, REVISION, TAG, choice
 from meshctl.cli.remembered import elsewhere, remembered, whereabouts
@@ -18,7 +18,7 @@ from meshctl.observe.history import history as history_of
 from meshctl.outside.objects import ObjectStore
 from meshctl.rollout.verify import EXIT_CODES
 from meshctl.rollout.verify import verify as verify_release
-from meshctl.spec.model import CloudRunTarget
+from meshctl.spec.model import CloudRunTarget, Target
 from meshctl.spec.near import near
 from meshctl.state.journal import all_runs, read_events, read_legible, subject_of
 from meshctl.state.ledger import read_ledger
@@ -94,7 +94,9 @@ def history(
         note = f"{silent}, so which release serves is unknown"
         told = told.model_copy(update={"notes": (note, *told.notes), "chain": ()})
     else:
-        told = history_of(ledger, region(world, known.target, place).look(known.name), known.site)
+        told = history_of(
+            ledger, target_of(world, known.target, place).look(known.name), known.site
+        )
     every = all_ or world.output.format != "table"
     shown = told if every else told.model_copy(update={"past": newest(told.past)})
     world.output.show(history_document(shown))
@@ -102,8 +104,10 @@ def history(
         world.output.say(f"{len(shown.past)} of {len(told.past)} releases; --all shows every one")
 
 
-def stopped(world: World, place: CloudRunTarget) -> str:
+def stopped(world: World, place: Target) -> str:
     """Why a look at the place would first have to start an embedded cloud; empty when not."""
+    if not isinstance(place, CloudRunTarget):
+        return ""
     if away := elsewhere(world, place):
         return f"the embedded cloud is stopped, or of another folder: {away}"
     idle = place.emulator is True and world.embedded().running() is None

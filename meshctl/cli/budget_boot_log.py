@@ -86,12 +86,13 @@ def _serving(ground: Ground) -> str:
 
 
 def _entries(world: World, ground: Ground, revision: str, since: str) -> list[dict[str, Any]]:
+    from meshctl.cli.grounds import region_in
     from meshctl.cli.logs import door, window
     from meshctl.observe.logs import Wanted
     from meshctl.outside.retries import Patience
 
     begin = rfc3339(world.clock.now() - datetime.timedelta(seconds=window(since)))
-    wanted = Wanted(ground.name, ground.place.region, begin, revision)
+    wanted = Wanted(ground.name, region_in(ground).region, begin, revision)
     api = door(world, ground)
     patience = Patience(world.clock, note=world.output.detail)
     return patience.read(lambda: api.newest(wanted.filter(), NEWEST))

@@ -8,7 +8,7 @@ import typer
 
 from meshctl.build.request import BuildRequest, Doors
 from meshctl.build.run import build as build_image
-from meshctl.cli.pairs import place_of
+from meshctl.cli.pairs import region_of
 from meshctl.cli.quota import ask_before_build
 from meshctl.cli.source import digests, request_for
 from meshctl.cli.world import LOCAL, World, world_of
@@ -64,7 +64,7 @@ def _place(fleet: Fleet, image: str, target: str | None) -> CloudRunTarget:
     if not candidates:
         hint = "declare a Cloud Run target, in whose project the image can be built"
         raise UsageError(f"there is nowhere to build {image}", hint=hint, place=fleet.file)
-    return place_of(fleet, ("", candidates[0]))
+    return region_of(fleet, ("", candidates[0]))
 
 
 def _doors(world: World, request: BuildRequest) -> Doors:

@@ -16,7 +16,7 @@ from meshctl.cli.pairs import Pair, only_pair, pairs
 from meshctl.cli.quota import Ask, asking
 from meshctl.cli.source import source_of
 from meshctl.cli.world import World, world_of
-from meshctl.errors import MeshctlError, Refused
+from meshctl.errors import MeshctlError, Refused, Unreachable
 from meshctl.observe.status import frozen_note
 from meshctl.plan.observed import TargetSeen
 from meshctl.plan.steps import Plan, Reason
@@ -54,6 +54,8 @@ def plan(
     ask, read = asking(world, once=True), reading(world, world.fleet())
     plans = [_planned(world, pair, seen, (ask, read), take_traffic=take_traffic) for pair in wanted]
     world.output.show(plan_document(plans, show_values=show_values))
+    if any(seen[one.target].unknown for one in plans):
+        return 6
     if any(one.refused for one in plans):
         return 8
     return 2 if exit_code and any(not one.empty for one in plans) else 0
@@ -67,13 +69,16 @@ def _planned(
     *,
     take_traffic: bool,
 ) -> Plan:
-    """One plan; a service that cannot be planned is a refused one, and hides no other."""
+    """One plan; a service that cannot be planned is a refused one, and hides no other; so is one
+    on a target that does not answer, where there are others."""
     try:
         with declared(world, pair) as ground:
             wish = wish_of(world, pair, facts[0], read=facts[1], take_traffic=take_traffic)
             made = plan_deploy(ground, wish, seen[pair[1]])
             return _with_lock(made, binding(world, ground.name, ground.site))
-    except Refused as no:
+    except (Refused, Unreachable) as no:
+        if isinstance(no, Unreachable) and len(seen) == 1:
+            raise
         reason = Reason(message=no.message, hint=no.hint, place=no.place)
         key, target = pair
         return Plan(

@@ -86,6 +86,7 @@ def _chunks(stream: BinaryIO) -> Iterator[bytes]:
 def _of_service(
     world: World, service: str, candidate: bool, since: str, named: dict[str, str | None]
 ) -> Findings:
+    from meshctl.cli.grounds import region_in
     from meshctl.cli.logs import MOST, door, named_revision, window
     from meshctl.cli.remembered import remembered
     from meshctl.observe.diagnose import diagnose_lines
@@ -98,7 +99,7 @@ def _of_service(
     with remembered(world, service) as (ground, fleet):
         world.output.progress(f"reading the log of {service}")
         revision = named_revision(ground, fleet, candidate, **named)
-        wanted = Wanted(ground.name, ground.place.region, begin, revision)
+        wanted = Wanted(ground.name, region_in(ground).region, begin, revision)
         patience = Patience(world.clock, note=world.output.detail)
         api = door(world, ground)
         lines = lines_of(patience.read(lambda: api.newest(wanted.filter(), MOST)))

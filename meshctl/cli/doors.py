@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from meshctl.cli.world import World
 from meshctl.outside.interrupts import Interrupts
 from meshctl.quantities import show_bytes
-from meshctl.spec.model import CloudRunTarget, Fleet
+from meshctl.spec.model import CloudRunTarget, Fleet, PodmanTarget
+from meshctl.spec.model import Target as Place
 from meshctl.state.builds import Built, Latest, latest
 from meshctl.state.holder import Holder, is_free, read_lock
 from meshctl.state.site import Site
@@ -17,6 +18,32 @@ from meshctl.state.site import Site
 if TYPE_CHECKING:
     from meshctl.outside.cloudbuild import CloudBuildApi
     from meshctl.targets.cloudrun.target import CloudRunTarget as Region
+    from meshctl.targets.podman.target import HostTarget
+    from meshctl.targets.target import Target
+
+
+def target_of(world: World, name: str, place: Place) -> Target:
+    """The door to a target, be it a region or a host."""
+    if isinstance(place, CloudRunTarget):
+        return region(world, name, place)
+    return host_of(world, name, place, None)
+
+
+def host_of(
+    world: World, name: str, place: PodmanTarget, interrupts: Interrupts | None
+) -> HostTarget:
+    """The door to a host; `interrupts` end what it waits for."""
+    from meshctl.targets.podman.target import HostTarget
+
+    return HostTarget(
+        name,
+        place,
+        world.hosts,
+        world.http,
+        world.clock,
+        interrupts=interrupts,
+        note=world.output.progress,
+    )
 
 
 def region(world: World, name: str, place: CloudRunTarget) -> Region:

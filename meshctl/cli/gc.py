@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from meshctl.cli.grounds import declared
-from meshctl.cli.pairs import Pair, pairs, place_of
+from meshctl.cli.pairs import Pair, pairs, region_of
 from meshctl.cli.world import World, world_of
 from meshctl.errors import Interrupted, MeshctlError, Refused, UsageError
 from meshctl.plan.prices import prices_of
@@ -84,7 +84,7 @@ def _look(world: World, pair: Pair, named: frozenset[str]) -> Looked:
     from meshctl.rollout.gc import look_at_tags
     from meshctl.ui.tidy import Looked
 
-    prices = prices_of(world.fleet(), place_of(world.fleet(), pair))
+    prices = prices_of(world.fleet(), region_of(world.fleet(), pair))
     with declared(world, pair) as ground:
         world.output.progress(f"looking at {pair[0]} on {pair[1]}")
         seen, tags = look_at_tags(ground, prices, named)

@@ -10,15 +10,13 @@ import typer
 from meshctl.cli.world import World, world_of
 from meshctl.errors import MeshctlError, Unreachable, UsageError
 from meshctl.outside.chance import salt
-from meshctl.outside.ssh import Answer, Command, Hosts, script
+from meshctl.outside.ssh import Answer, Command, script
 from meshctl.spec.model import PodmanTarget
 from meshctl.spec.near import near
 
 if TYPE_CHECKING:
     from meshctl.ui.hosts import HostAnswer, HostEntry
 
-CONFIG = "MESHCTL_SSH_CONFIG"
-"""The ssh configuration to go by, instead of the user's own."""
 WORST = (9, 7, 6, 8)
 """Exit codes, the worst first; design section 6."""
 
@@ -73,10 +71,8 @@ def exec_(
 
 def ask_all(world: World, asked: Mapping[str, tuple[str, Command]]) -> dict[str, Answer]:
     """By name of a host: its address, and the command for it."""
-    config = world.environ.get(CONFIG)
     world.output.progress(f"asking {len(asked)} host{'s' if len(asked) != 1 else ''}")
-    with Hosts({"config": [config]} if config else None) as hosts:
-        return hosts.run_all(asked)
+    return world.hosts.run_all(asked)
 
 
 def named_hosts(world: World, names: Sequence[str] | None) -> dict[str, PodmanTarget]:

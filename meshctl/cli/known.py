@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from meshctl.cli.world import World
-from meshctl.spec.model import CloudRunTarget
+from meshctl.spec.model import Target
 from meshctl.state.journal import Event, all_runs, read_events, subject_of
-from meshctl.state.site import Site
+from meshctl.state.site import Site, place_in
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Known:
         return typed in (self.key, f"{self.site}/{self.key}")
 
 
-def known_services(world: World) -> dict[Known, CloudRunTarget | None]:
+def known_services(world: World) -> dict[Known, Target | None]:
     """Every service that a journal or a lock is about, with its place: what is left to go by when
     the fleet file is broken or gone. A lock without a journal knows only the name.
 
@@ -44,7 +44,7 @@ def known_services(world: World) -> dict[Known, CloudRunTarget | None]:
     return dict(sorted(found.items(), key=lambda item: (item[0].key, item[0].site)))
 
 
-def _opened(subject: str, event: Event | None) -> tuple[Known, CloudRunTarget | None]:
+def _opened(subject: str, event: Event | None) -> tuple[Known, Target | None]:
     """What the first event of a run says, as far as it is what meshctl writes there."""
     name, _, site = subject.partition(".")
     said = event.data if event else {}
@@ -52,6 +52,6 @@ def _opened(subject: str, event: Event | None) -> tuple[Known, CloudRunTarget | 
     target = plan.get("target") if isinstance(plan, dict) else None
     known = Known(str(said.get("key") or name), name, str(target or site), Site(site))
     try:
-        return known, CloudRunTarget.model_validate(said.get("place"))
+        return known, place_in(said)
     except ValidationError:
         return known, None

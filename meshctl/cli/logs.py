@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from meshctl.cli.deploy import SERVICE
-from meshctl.cli.grounds import move_of
+from meshctl.cli.grounds import move_of, region_in
 from meshctl.cli.logs_host import host_logs, hosts_of, refuse_unfit
 from meshctl.cli.move import RELEASE, REVISION, TAG, choice
 from meshctl.cli.remembered import remembered
@@ -70,7 +70,7 @@ def logs(
         named = named_revision(
             ground, fleet, candidate, release=release, revision=revision, tag=tag
         )
-        wanted = Wanted(ground.name, ground.place.region, begin, named, level)
+        wanted = Wanted(ground.name, region_in(ground).region, begin, named, level)
         api = door(world, ground)
         patience = Patience(world.clock, note=world.output.detail)
         lines = lines_of(patience.read(lambda: api.newest(wanted.filter(), limit)))
@@ -83,7 +83,7 @@ def door(world: World, ground: Ground) -> LogsApi:
     """Where the log of a service is kept."""
     from meshctl.outside.logs import RestLogs
 
-    return RestLogs(world.cloud_of(ground.place), world.http, world.calls)
+    return RestLogs(world.cloud_of(region_in(ground)), world.http, world.calls)
 
 
 def _refuse_unfit(world: World, limit: int, follow: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING
 
+from meshctl.cli.grounds import region_in
 from meshctl.cli.world import World
 from meshctl.errors import MeshctlError
 from meshctl.outside.clock import rfc3339
@@ -47,8 +48,8 @@ def _log(world: World, ground: Ground, revision: str) -> Logs:
     from meshctl.ui.logs import logs_document
 
     since = rfc3339(world.clock.now() - datetime.timedelta(seconds=BACK_S))
-    wanted = Wanted(ground.name, ground.place.region, since, revision)
-    api = RestLogs(world.cloud_of(ground.place), world.http, world.calls)
+    wanted = Wanted(ground.name, region_in(ground).region, since, revision)
+    api = RestLogs(world.cloud_of(region_in(ground)), world.http, world.calls)
     return logs_document(
         ground.key, ground.target.name, lines_of(api.newest(wanted.filter(), LAST))
     )

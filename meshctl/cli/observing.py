@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from meshctl.cli.doors import region
+from meshctl.cli.doors import target_of
 from meshctl.cli.pairs import Pair
 from meshctl.cli.world import World
 from meshctl.outside.several import several
 from meshctl.plan.observed import TargetSeen
-from meshctl.spec.model import CloudRunTarget
+from meshctl.spec.model import Target
 
-TARGETS_AT_ONCE = 8
+TARGETS_AT_ONCE = 50
+"""Each a thread that waits; as many as connections are made to hosts at once."""
 ACCESS_OF = 3
 """Of up to so many services `plan` asks who may call them: there is no call for several."""
 
 
-Spot = tuple[str, CloudRunTarget]
+Spot = tuple[str, Target]
 """A target: what a fleet calls it, and where it is."""
 
 
 def observed(world: World, wanted: list[Pair], *, access: bool = True) -> dict[str, TargetSeen]:
-    """What the Cloud Run targets of these services show; other targets are left out."""
+    """What the targets of these services show."""
     fleet = world.fleet()
     names: dict[Spot, list[str]] = {}
     for key, target in sorted(wanted, key=lambda pair: pair[1]):
         place = fleet.targets[target]
-        if isinstance(place, CloudRunTarget):
-            names.setdefault((target, place), []).append(fleet.services[key].name or key)
+        names.setdefault((target, place), []).append(fleet.services[key].name or key)
     return {spot[0]: seen for spot, seen in looked_at(world, names, access=access).items()}
 
 
@@ -33,8 +33,8 @@ def looked_at(
     world: World, names: dict[Spot, list[str]], *, access: bool = True
 ) -> dict[Spot, TargetSeen]:
     """What these targets show of the services of these names; no fleet is needed for it."""
-    regions = {spot: region(world, *spot) for spot in names}
+    doors = {spot: target_of(world, *spot) for spot in names}
     for target, _ in names:
         world.output.progress(f"observing {target}")
-    seen = several(lambda s: regions[s].observe(names[s], access=access), names, TARGETS_AT_ONCE)
+    seen = several(lambda s: doors[s].observe(names[s], access=access), names, TARGETS_AT_ONCE)
     return dict(zip(names, seen, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshctl.errors import Refused, UsageError
-from meshctl.spec.model import CloudRunTarget, Fleet
+from meshctl.spec.model import CloudRunTarget, Fleet, Target
 from meshctl.spec.near import near
 
 Pair = tuple[str, str]
@@ -42,13 +42,18 @@ def several_targets(key: str, targets: list[str]) -> UsageError:
     )
 
 
-def place_of(fleet: Fleet, pair: Pair) -> CloudRunTarget:
-    """The declared target. Raises Refused for a podman host."""
+def place_of(fleet: Fleet, pair: Pair) -> Target:
+    """The declared target of a service."""
+    return fleet.targets[pair[1]]
+
+
+def region_of(fleet: Fleet, pair: Pair) -> CloudRunTarget:
+    """The same for what only Cloud Run has. Raises Refused for a podman host."""
     place = fleet.targets[pair[1]]
     if not isinstance(place, CloudRunTarget):
         raise Refused(
-            f"{pair[1]} is a podman host, which this version does not operate yet",
+            f"{pair[1]} is a podman host, and this is about Cloud Run",
             place=fleet.place(f"targets.{pair[1]}"),
-            hint=f"`meshctl host check {pair[1]}` looks at it; releases go to Cloud Run targets",
+            hint=f"`meshctl status {pair[0]}`, or `meshctl host check {pair[1]}` for the host",
         )
     return place

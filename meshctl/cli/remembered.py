@@ -12,7 +12,7 @@ from meshctl.cli.pairs import only_pair, place_of
 from meshctl.cli.world import World
 from meshctl.errors import Unreachable, UsageError
 from meshctl.rollout.ground import Ground
-from meshctl.spec.model import CloudRunTarget, Fleet
+from meshctl.spec.model import CloudRunTarget, Fleet, Target
 from meshctl.spec.near import near
 from meshctl.state.site import site_of
 from meshctl.ui.render.text import wrapped
@@ -34,7 +34,7 @@ class Recalled:
     none), and by what can be typed for them those that only the state knows."""
 
     declared: list[str] | None
-    known: dict[str, tuple[Known, CloudRunTarget | None]] = field(default_factory=dict)
+    known: dict[str, tuple[Known, Target | None]] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -56,7 +56,7 @@ def remembered(world: World, key: str) -> Iterator[tuple[Ground, Fleet | None]]:
         yield ground, None
 
 
-def whereabouts(world: World, key: str) -> tuple[Known, CloudRunTarget]:
+def whereabouts(world: World, key: str) -> tuple[Known, Target]:
     """Which service is meant and where it is, from the same sources as `remembered`; nothing is
     opened or started for it."""
     if (found := _journalled(world, key)) is not None:
@@ -89,9 +89,11 @@ def recalled(world: World, keys: list[str]) -> Recalled:
     return Recalled(None if wrong or not declared else declared, meant)
 
 
-def elsewhere(world: World, place: CloudRunTarget) -> str:
+def elsewhere(world: World, place: Target) -> str:
     """Why the embedded cloud that a journal names cannot be asked; empty when it can. One that
     were started for the asking would be empty, and deny that anything ever ran."""
+    if not isinstance(place, CloudRunTarget):
+        return ""
     if place.emulator is not True or world.embedded_data.is_dir():
         return ""
     return f"there is none in {world.embedded_data.parent.parent}"
@@ -106,7 +108,7 @@ def unusable(world: World) -> UsageError | None:
     return None
 
 
-def _journalled(world: World, key: str) -> tuple[Known, CloudRunTarget] | None:
+def _journalled(world: World, key: str) -> tuple[Known, Target] | None:
     """What the newest journal says of a service; None where the fleet file is to be asked. Raises
     UsageError where neither knows it, or the journals of several projects or regions do."""
     wrong = unusable(world)
@@ -128,8 +130,8 @@ def _journalled(world: World, key: str) -> tuple[Known, CloudRunTarget] | None:
 
 
 def _by_what_is_typed(
-    known: dict[Known, CloudRunTarget | None],
-) -> dict[str, tuple[Known, CloudRunTarget | None]]:
+    known: dict[Known, Target | None],
+) -> dict[str, tuple[Known, Target | None]]:
     keys = [one.key for one in known]
     return {
         one.key if keys.count(one.key) == 1 else f"{one.site}/{one.key}": (one, place)

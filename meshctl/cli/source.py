@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meshctl.cli.doors import latest_of
-from meshctl.cli.pairs import Pair, place_of
+from meshctl.cli.pairs import Pair, region_of
 from meshctl.cli.world import LOCAL, World
 from meshctl.outside.digests import Digests
 from meshctl.spec.model import CloudRunTarget
@@ -46,6 +46,6 @@ def source_of(world: World, pair: Pair) -> SourceSeen | None:
         return None
     if image not in world.sources:
         done, begun = latest_of(world, fleet, pair[0])
-        request = request_for(world, image, place_of(fleet, pair))
+        request = request_for(world, image, region_of(fleet, pair))
         world.sources[image] = source_seen(request, digests(world), done, begun)
     return world.sources[image]

@@ -13,30 +13,20 @@ from meshctl.plan.observed import TargetSeen
 from meshctl.plan.prices import prices_of
 from meshctl.plan.release import Template
 from meshctl.plan.wanted import image_reference, wanted_release
-from meshctl.spec.model import CloudRunTarget
+from meshctl.spec.model import CloudRunTarget, Fleet, PodmanTarget, Target
+from meshctl.state.builds import Built
 from meshctl.state.ledger import Ledger, read_ledger
 from meshctl.state.peers import announced
 from meshctl.state.site import site_of
 
-Found = tuple[Known, CloudRunTarget | None]
+Found = tuple[Known, Target | None]
 
 
 def statuses(world: World, services: list[str] | None) -> list[Status]:
     """What these services are right now, all of the fleet when none is named."""
     wanted = pairs(world.fleet(), services)
     seen = observed(world, wanted)
-    on_hosts = _on_hosts(world, wanted)
-    return [on_hosts.get(pair) or status_of(_asked(world, pair), seen[pair[1]]) for pair in wanted]
-
-
-def _on_hosts(world: World, wanted: list[Pair]) -> dict[Pair, Status]:
-    """Of those on hosts; a fleet without any does not wait for what reads them."""
-    targets = world.fleet().targets
-    if all(isinstance(targets[target], CloudRunTarget) for _, target in wanted):
-        return {}
-    from meshctl.cli.statuses_host import host_statuses
-
-    return host_statuses(world, wanted)
+    return [status_of(_asked(world, pair), seen[pair[1]]) for pair in wanted]
 
 
 def known_statuses(world: World, services: list[str] | None) -> list[Status]:
@@ -50,11 +40,23 @@ def known_statuses(world: World, services: list[str] | None) -> list[Status]:
 def wanted_of(world: World, pair: Pair, ledger: Ledger) -> Template | None:
     """What the fleet file wants a service to run; None where its image has no recorded build."""
     fleet, service = world.fleet(), world.fleet().services[pair[0]]
+    place, peers = place_of(fleet, pair), announced(ledger).text
+    if isinstance(place, PodmanTarget):
+        return _unit_of(fleet, pair[0], place, built_of(world, fleet, pair[0]), peers)
     image = image_reference(fleet.images[service.image], built_of(world, fleet, pair[0]))
     if image is None:
         return None
-    peers = announced(ledger).text
-    return wanted_release(fleet, service, place_of(fleet, pair), image, peers).template
+    return wanted_release(fleet, service, place, image, peers).template
+
+
+def _unit_of(
+    fleet: Fleet, key: str, place: PodmanTarget, built: Built | None, peers: str
+) -> Template | None:
+    from meshctl.plan.unit_template import unit_template
+    from meshctl.targets.podman.wanted import wanted_unit
+
+    text = wanted_unit(fleet, key, place, built, peers)
+    return unit_template(text) if text else None
 
 
 def _asked(world: World, pair: Pair) -> Asked:
@@ -70,7 +72,7 @@ def _asked(world: World, pair: Pair) -> Asked:
         wanted=wanted_of(world, pair, ledger),
         ledger=ledger,
         held=binding(world, name, site_of(place)),
-        prices=prices_of(fleet, place),
+        prices=prices_of(fleet, place) if isinstance(place, CloudRunTarget) else None,
     )
 
 

@@ -27,6 +27,7 @@ from meshctl.ui.output import Output
 
 if TYPE_CHECKING:
     from meshctl.cli.embedded import Embedded
+    from meshctl.outside.ssh import Hosts
     from meshctl.plan.source import SourceSeen
     from meshctl.spec.model import CloudRunTarget, Fleet
     from meshctl.state.builds import Latest
@@ -78,6 +79,15 @@ class World:
         if not self.embedded_data.is_dir():
             self._refuse_mistyped()
         return Embedded(self.embedded_data, self.clock, self.http, self.environ)
+
+    @cached_property
+    def hosts(self) -> Hosts:
+        """The connections to hosts: made when they are needed, shared, and kept to the end.
+        MESHCTL_SSH_CONFIG names the ssh configuration to go by, instead of the user's own."""
+        from meshctl.outside.ssh import Hosts, keep
+
+        config = self.environ.get("MESHCTL_SSH_CONFIG")
+        return keep(Hosts({"config": [config]} if config else None))
 
     def fleet(self) -> Fleet:
         """The validated fleet. Raises UsageError or SpecError."""

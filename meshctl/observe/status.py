@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meshctl.plan import traffic, warmth
+from meshctl.plan.change import Change
 from meshctl.plan.cost import Cost, seen_cost
 from meshctl.plan.observed import Revision, ServiceSeen, Share, TargetSeen
 from meshctl.plan.prices import Prices
 from meshctl.plan.refusals import is_pinned
-from meshctl.plan.release import Change, Template, changes
+from meshctl.plan.release import Template, changes
 from meshctl.quantities import show_minute
 from meshctl.spec.model import Frozen, Service
 from meshctl.state.holder import Holder
@@ -110,10 +111,20 @@ def _state(asked: Asked, seen: ServiceSeen | None) -> State:
         return "DEPLOYING"
     if seen is None:
         return "STOPPED"
+    if seen.main is not None and seen.main.template.unit:
+        return _unit_state(seen)
     ready = [row for row in seen.serving if _is_ready(seen, row)]
     if not ready:
         return "DEPLOYING" if seen.reconciling else "FAILED"
     return "READY" if len(ready) == len(seen.serving) else "DEGRADED"
+
+
+def _unit_state(seen: ServiceSeen) -> State:
+    """A unit on its way up may be one that restarts again and again: it is not ours to call that
+    deploying."""
+    if seen.ready:
+        return "READY"
+    return "DEGRADED" if seen.reconciling else "STOPPED" if seen.down else "FAILED"
 
 
 def _is_ready(seen: ServiceSeen, row: Share) -> bool:
@@ -146,6 +157,11 @@ def _held_note(holder: Holder) -> str:
 def pin_note(seen: ServiceSeen, key: str) -> str:
     """What a split that meshctl did not write means for whoever deploys next."""
     who = f", last changed by {seen.modifier}" if seen.modifier else ""
+    if seen.main is not None and seen.main.template.unit:
+        return (
+            "the unit that stands there is not what meshctl last put there: `meshctl deploy "
+            f"{key}` is refused unless told to --take-traffic"
+        )
     return (
         f"traffic is pinned by a stranger{who}: a new revision gets "
         f"{traffic.for_a_new_one(seen)} %, and `meshctl deploy {key}` is refused unless told to "
@@ -185,6 +201,8 @@ def drift(asked: Asked, seen: ServiceSeen | None) -> tuple[Change, ...] | None:
     found: list[Change] = []
     if asked.wanted is not None:
         found += _of_releases(asked.wanted, seen)
+    if seen.main is not None and seen.main.template.unit:
+        return tuple(found)
     wanted_min = asked.service.scaling.service_min
     if wanted_min != seen.scaling.min:
         found.append(
@@ -239,6 +257,8 @@ def _notes(asked: Asked, seen: ServiceSeen | None) -> tuple[str, ...]:
         )
     if seen is not None and _pinned(asked.ledger, seen):
         notes.append(_moved_note(seen, asked.key, run.run) if run else pin_note(seen, asked.key))
+    if seen is not None and seen.reason and seen.main and seen.main.template.unit:
+        notes.append(seen.reason)
     if asked.service is None:
         ever = any(run.served for run in asked.ledger.runs)
         notes += [GONE, UNDECLARED] if seen is None and ever else [UNDECLARED]

@@ -8,6 +8,7 @@ added. Fan-out needs no threads: every host is a task of the one loop.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
@@ -63,6 +64,7 @@ class Hosts:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._made: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
         self._doors: dict[str, asyncio.Semaphore] = {}
+        self._forwards: dict[tuple[int, str, int], int] = {}
 
     def __enter__(self) -> Hosts:
         self._thread.start()
@@ -87,6 +89,14 @@ class Hosts:
     def run_all(self, asked: Mapping[str, tuple[str, Command]]) -> dict[str, Answer]:
         """By name, an address and a command for it, all at once; one that fails hides no other."""
         return self._wait(self._run_all(asked))
+
+    def forward(self, address: str, host: str, port: int) -> int:
+        """A port of this machine's loopback that leads to HOST:PORT as the host itself sees it,
+        until the connections are closed. Nothing need be reachable but sshd.
+
+        Raises Unreachable, and Refused where the host does not let us in.
+        """
+        return self._wait(self._forward(address, host, port))
 
     def _wait(self, work: Coroutine[Any, Any, R]) -> R:
         """Waits in the caller's thread; Ctrl-C ends the work, too."""
@@ -127,6 +137,14 @@ class Hosts:
         said = f"{command.argv[0]} did not end within {command.timeout_s:g} s"
         return replace(told, code=124, err=said) if late else told
 
+    async def _forward(self, address: str, host: str, port: int) -> int:
+        connection = await self._connection(address)
+        key = (id(connection), host, port)
+        if key not in self._forwards:
+            listener = await connection.forward_local_port("127.0.0.1", 0, host, port)
+            self._forwards[key] = listener.get_port()
+        return self._forwards[key]
+
     async def _connection(self, address: str) -> asyncssh.SSHClientConnection:
         """The one connection to a host; who comes while it is made waits for the same, and after
         a failure is told the same. One that was lost since is made anew."""
@@ -162,6 +180,13 @@ class Hosts:
         for connection in ended:
             if not isinstance(connection, BaseException):
                 connection.abort()
+
+
+def keep(hosts: Hosts) -> Hosts:
+    """Opened now, and closed when the process ends."""
+    hosts.__enter__()
+    atexit.register(hosts.__exit__, None, None, None)
+    return hosts
 
 
 def _lost(made: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:

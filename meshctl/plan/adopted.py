@@ -13,11 +13,12 @@ from typing import Any
 from meshctl.errors import SpecError
 from meshctl.plan import entries, said
 from meshctl.plan.around import changes as around_changes
+from meshctl.plan.change import Change
 from meshctl.plan.delivery import DEFAULT_DIR, MODELS_DIR
 from meshctl.plan.fetching import CACHE
 from meshctl.plan.mounted import Mounted, mounted
 from meshctl.plan.observed import Revision, ServiceSeen
-from meshctl.plan.release import NOT_HASHED, Change, Template, changes, own_account
+from meshctl.plan.release import NOT_HASHED, Template, changes, own_account
 from meshctl.plan.request import Request
 from meshctl.plan.wanted import image_reference, wanted_release
 from meshctl.spec import federation

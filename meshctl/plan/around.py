@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from meshctl.plan.acts import Acts
+from meshctl.plan.change import Change
 from meshctl.plan.observed import ServiceSeen
 from meshctl.plan.question import check
-from meshctl.plan.release import Change, Release
+from meshctl.plan.release import Release
 from meshctl.plan.request import Request
 from meshctl.plan.steps import SetScaling, ShiftAccess
 

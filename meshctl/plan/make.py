@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from meshctl.plan import around, budget, quota, refusals, traffic
+from meshctl.plan import around, budget, in_place, quota, refusals, traffic
 from meshctl.plan.acts import Acts, numbered
 from meshctl.plan.candidate import candidate, create
+from meshctl.plan.change import Change
 from meshctl.plan.cost import CostChange
 from meshctl.plan.foreseen import foreseen
 from meshctl.plan.notes import notes
 from meshctl.plan.observed import ServiceSeen
 from meshctl.plan.prices import prices_of
 from meshctl.plan.question import before_of, check, public_path, public_text
-from meshctl.plan.release import Change, Release, changes
+from meshctl.plan.release import Release, changes
 from meshctl.plan.request import Request
 from meshctl.plan.shifts import shifts
 from meshctl.plan.steps import (
@@ -23,7 +24,9 @@ from meshctl.plan.steps import (
     Plan,
     Reason,
     RetireTag,
+    StartRevision,
     Step,
+    StopRevision,
 )
 from meshctl.plan.wanted import image_reference, wanted_release
 from meshctl.spec.model import CloudRunTarget
@@ -31,6 +34,8 @@ from meshctl.spec.model import CloudRunTarget
 
 def make_deploy(request: Request, seen: ServiceSeen | None) -> Plan:
     """The whole way: stage, place, check, shift, check, retire; empty when all is as wanted."""
+    if in_place.on_host(request):
+        return _on_host(request, seen)
     release, reasons = _release(request)
     if seen is not None:
         reasons = [*reasons, *refusals.silent(request, seen), *refusals.pinned(request, seen)]
@@ -46,6 +51,8 @@ def make_deploy(request: Request, seen: ServiceSeen | None) -> Plan:
 
 def make_canary(request: Request, seen: ServiceSeen | None) -> Plan:
     """Stage, place and check at 0 %, and stop there."""
+    if in_place.on_host(request):
+        return _plan(request, "canary", seen, None, refused=[in_place.alone_there(request)])
     release, reasons = _release(request)
     if seen is None:
         hint = f"deploy it: `meshctl deploy {request.key}`"
@@ -59,6 +66,17 @@ def make_canary(request: Request, seen: ServiceSeen | None) -> Plan:
     return _plan(request, "canary", seen, release, candidate(request, seen, release))
 
 
+def _on_host(request: Request, seen: ServiceSeen | None) -> Plan:
+    """Stage, stop, start, check; empty when what is wanted runs."""
+    reasons = in_place.refused(request, seen)
+    release = request.release or (in_place.wanted_unit(request) if request.unit else None)
+    if reasons or release is None:
+        return _plan(request, "deploy", seen, release, refused=reasons)
+    if seen is not None and seen.ready and _serves_alone(seen, release):
+        return _plan(request, "deploy", seen, release)
+    return _plan(request, "deploy", seen, release, in_place.acts_of(request, seen, release))
+
+
 def _release(request: Request) -> tuple[Release | None, list[Reason]]:
     if request.release is not None:
         return request.release, [*refusals.declared(request), *refusals.unfinished(request)]
@@ -68,10 +86,8 @@ def _release(request: Request) -> tuple[Release | None, list[Reason]]:
         *refusals.unfinished(request),
     ]
     target = request.fleet.targets[request.target]
+    assert isinstance(target, CloudRunTarget), "hosts are planned otherwise"
     image = image_reference(request.fleet.images[request.service.image], request.built)
-    if not isinstance(target, CloudRunTarget):
-        hint = "this version deploys to Cloud Run; hosts come with a later one"
-        return None, [*reasons, Reason(message=f"{request.target} is a podman host", hint=hint)]
     if image is None:
         return None, reasons
     peers = request.peers
@@ -121,13 +137,16 @@ def _plan(
     steps = numbered(acts or [])
     cost = _cost(request, seen, acts or []) if release else None
     placed = next((s.act.revision for s in steps if KINDS[s.act.act] == "place"
-                   and isinstance(s.act, CreateService | PlaceRevision)), None)  # fmt: skip
+                   and isinstance(s.act, CreateService | PlaceRevision | StartRevision)),
+                  None)  # fmt: skip
+    strategy = _strategy(seen, steps, placed)
     return Plan(
         service=request.key,
         target=request.target,
         name=request.name,
         verb=verb,
-        strategy=_strategy(seen, steps, placed),
+        strategy=strategy,
+        outage_s=request.ledger.last_outage_s if strategy == "instead" else 0.0,
         changes=_changes(request, seen, release),
         steps=steps,
         refused=tuple(refused or ()),
@@ -156,14 +175,18 @@ def _changes(
     """What differs in the release, and what differs in the service around it."""
     main = seen.main if seen else None
     found = changes(main.template if main else None, release.template) if release else ()
-    return tuple(sorted((*found, *around.changes(request, seen)), key=lambda change: change.path))
+    outer = () if in_place.on_host(request) else around.changes(request, seen)
+    return tuple(sorted((*found, *outer), key=lambda change: change.path))
 
 
 def _strategy(
     seen: ServiceSeen | None, steps: tuple[Step, ...], placed: str | None
-) -> Literal["create", "beside", "settings", "none"]:
+) -> Literal["create", "beside", "instead", "settings", "none"]:
     if not steps:
         return "none"
-    if seen is None:
+    acts = [step.act for step in steps]
+    if any(isinstance(act, StopRevision) for act in acts):
+        return "instead"
+    if seen is None or any(isinstance(act, StartRevision) for act in acts):
         return "create"
     return "beside" if placed else "settings"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from meshctl.plan import traffic
+from meshctl.plan import in_place, traffic
 from meshctl.plan.acts import Acts, numbered
 from meshctl.plan.asks import asks_of
+from meshctl.plan.change import Change
 from meshctl.plan.observed import LATEST, Revision, ServiceSeen, Split
 from meshctl.plan.question import before_of, says_its_release
 from meshctl.plan.refusals import unknown_end
-from meshctl.plan.release import Change, Template, changes
+from meshctl.plan.release import Template, changes
 from meshctl.plan.steps import (
     CheckRelease,
     Plan,
@@ -18,6 +20,7 @@ from meshctl.plan.steps import (
     RetireTag,
     SetScaling,
     ShiftTraffic,
+    StartRevision,
     Step,
 )
 from meshctl.spec.model import Rollout
@@ -58,6 +61,10 @@ def make_cutover(move: Move, seen: ServiceSeen, revision: Revision) -> Plan:
 
 def _may_serve(move: Move, seen: ServiceSeen, revision: Revision) -> list[Reason]:
     reasons = [*_unfinished(move)]
+    if revision.template.unit:
+        hint = f"`meshctl rollback {move.key} --to RELEASE` goes to one that once passed"
+        message = f"{move.target} has one port for {move.key}: there is no traffic to be shared"
+        return [*reasons, Reason(message=message, hint=hint)]
     if move.follow_latest and seen.latest_ready != revision.name:
         hint = "following LATEST would send traffic there; verify and cut over to that one first"
         message = f"the latest ready revision is {seen.latest_ready}, not {revision.name}"
@@ -143,6 +150,8 @@ def make_rollback(move: Move, seen: ServiceSeen, release: str | None) -> Plan:
     if traffic.same(found, to):
         return _plan(move, "rollback", seen, revision, (), [])
     acts = _shift_and_check(_at_once(move), seen, revision, to, found, found, True)
+    if revision.template.unit:
+        acts[:1] = in_place.back_to(seen, revision)
     acts[1:1] = _scaling_back(seen, run, known)
     return _plan(move, "rollback", seen, revision, acts, [])
 
@@ -201,7 +210,8 @@ def _plan(
         target=move.target,
         name=move.name,
         verb=verb,
-        strategy="beside" if acts else "none",
+        strategy=_strategy(seen, list(acts)),
+        outage_s=move.ledger.last_outage_s if _strategy(seen, list(acts)) == "instead" else 0.0,
         changes=_changes(before, revision, list(acts)),
         steps=_steps(verb, list(acts)),
         refused=tuple(refused),
@@ -213,6 +223,13 @@ def _plan(
         min_instances=_min_after(seen, list(acts)),
         notes=_notes(move, verb, seen, revision, list(acts)),
     )
+
+
+def _strategy(seen: ServiceSeen, acts: Acts) -> Literal["beside", "instead", "none"]:
+    if not acts:
+        return "none"
+    starts = any(isinstance(act, StartRevision) for _, act in acts)
+    return "instead" if starts else "beside"
 
 
 def _changes(before: Template | None, revision: Revision | None, acts: Acts) -> tuple[Change, ...]:
@@ -234,6 +251,8 @@ def _notes(
     """What a rollback leaves out and what it does not touch, for a person who is in a hurry."""
     if verb != "rollback" or revision is None or not acts:
         return ()
+    if revision.template.unit:
+        return _taken_over(move, revision)
     tags = sorted(f"{row.tag} ({row.revision})" for row in seen.traffic if row.tag)
     left = (f"tags stay as they are: {', '.join(tags)}",) if tags else ()
     kept = "access is not part of a release and stays as it is"

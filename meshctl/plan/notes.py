@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshctl.plan import budget, fetching, quota, source, traffic, warmth
+from meshctl.plan import budget, fetching, in_place, quota, source, traffic, warmth
 from meshctl.plan.acts import Acts
 from meshctl.plan.candidate import reusable
 from meshctl.plan.cost import CostChange
@@ -42,6 +42,8 @@ def notes(
     cost: CostChange | None,
 ) -> tuple[str, ...]:
     """Every note on a plan for deploy or canary, what nobody asked first."""
+    if in_place.on_host(request):
+        return _on_host(request, seen, release)
     before, after = (cost.before, cost.after) if cost else (None, None)
     found = [*not_asked(request, acts), *quota.notes(request), *warmth.asked_per_revision(request)]
     found += budget.notes(request, acts)
@@ -55,6 +57,16 @@ def notes(
         found += warmth.new_candidates(before, after)
         found += warmth.by_others(seen.scaling)
         found += _traffic(seen) + _access(request, seen) + _carried(seen, acts)
+        found += _left_behind(request, seen, release) if release else []
+        found += _verdict(request, seen)
+    return tuple(found)
+
+
+def _on_host(
+    request: Request, seen: ServiceSeen | None, release: Release | None
+) -> tuple[str, ...]:
+    found = list(source.notes(request.service.image, request.built, request.source))
+    if seen is not None:
         found += _left_behind(request, seen, release) if release else []
         found += _verdict(request, seen)
     return tuple(found)

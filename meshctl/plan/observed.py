@@ -59,7 +59,8 @@ class ServiceSeen(Frozen):
     account, it is not `anonymous`: callers still need a token. `traffic` is what was asked for and
     `effective` what is in force. `modifier` is who last changed it, None where the cloud does not
     say. `held_open` says what opens it beside everyone as invoker, "" where nothing does: meshctl
-    cannot take that away, for it could not give it back."""
+    cannot take that away, for it could not give it back. `barred` says why nothing may be replaced
+    there: what runs is more than the releases that are seen; `down` that somebody stopped it."""
 
     name: str
     url: str
@@ -80,6 +81,8 @@ class ServiceSeen(Frozen):
     labels: dict[str, str] = Field(default={})
     modifier: str | None = None
     carried: Carried = Carried()
+    barred: str = ""
+    down: bool = False
 
     def revision(self, name: str) -> Revision | None:
         return next((r for r in self.revisions if r.name == name), None)

@@ -39,9 +39,10 @@ def check(
 def before_of(
     seen: ServiceSeen, battery: tuple[str, ...], policy: RolloutPolicy
 ) -> CheckRelease | None:
-    """The question to the release that serves now, for when it has to be asked again."""
+    """The question to the release that serves now, for when it has to be asked again. A unit that
+    is down has nothing to be asked."""
     main = seen.main
-    if main is None:
+    if main is None or (main.template.unit and not seen.ready):
         return None
     return CheckRelease(
         where="public" if seen.public else "service",

@@ -8,6 +8,8 @@ import re
 import shlex
 
 from meshctl.errors import SpecError
+from meshctl.plan.change import Change
+from meshctl.plan.unit_diff import unit_diff
 from meshctl.quantities import show_bytes, show_seconds
 from meshctl.spec import federation
 from meshctl.spec.model import Frozen
@@ -54,6 +56,8 @@ class Template(Frozen):
     """The whole normalised template that meshctl writes; two equal ones are one release.
 
     `other` is the hash of whatever a stranger wrote that meshctl never does, empty otherwise.
+    On a host `unit`, its text without marks, is the whole release; the fields that describe it are
+    read from there (`unit_template.py`), and those that only Cloud Run has say nothing.
     """
 
     image: str
@@ -77,6 +81,7 @@ class Template(Frozen):
     gen2: bool | None = True
     mounts: tuple[Mount, ...] = ()
     other: str = ""
+    unit: str = ""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -93,21 +98,19 @@ class Release(Frozen):
 
 def release_of(template: Template) -> Release:
     """Name a template: `r` and ten hex digits of the SHA-256 of its canonical JSON."""
-    kept = [(name, value) for name, value in template.env if name not in NOT_HASHED]
-    document = {**template.model_dump(mode="json"), "env": sorted(kept)}
-    if not template.mounts:
-        del document["mounts"]  # a key that came later does not rename the releases before it
+    document = {"unit": template.unit} if template.unit else _hashed(template)
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(canonical.encode()).hexdigest()
     return Release(id=f"r{digest[:10]}", template=template)
 
 
-class Change(Frozen):
-    """One key that differs; None when it is absent on that side."""
-
-    path: str
-    before: str | None
-    after: str | None
+def _hashed(template: Template) -> dict[str, object]:
+    kept = [(name, value) for name, value in template.env if name not in NOT_HASHED]
+    document = {**template.model_dump(mode="json"), "env": sorted(kept)}
+    del document["unit"]
+    if not template.mounts:
+        del document["mounts"]  # a key that came later does not rename the releases before it
+    return document
 
 
 def changes(before: Template | None, after: Template) -> tuple[Change, ...]:
@@ -115,7 +118,16 @@ def changes(before: Template | None, after: Template) -> tuple[Change, ...]:
     old = _flat(before) if before else {}
     new = _flat(after)
     differing = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
-    return tuple(Change(path=key, before=old.get(key), after=new.get(key)) for key in differing)
+    found = [Change(path=key, before=old.get(key), after=new.get(key)) for key in differing]
+    if after.unit:
+        found += _of_units(before.unit if before else None, after.unit)
+    return tuple(found)
+
+
+def _of_units(before: str | None, after: str) -> list[Change]:
+    """What differs in the text; of variables it was told already, by the keys of the fleet file."""
+    found = unit_diff(before, after)
+    return [change for change in found if ".Environment." not in change.path]
 
 
 _FLEET_KEYS = {
@@ -136,6 +148,8 @@ _FLEET_KEYS = {
 
 
 def _flat(template: Template) -> dict[str, str]:
+    if template.unit:
+        return _variables(template)
     plain = template.model_dump(mode="json", exclude={"env", "secrets", "probe", "mounts"})
     flat = {_FLEET_KEYS.get(k, k): _shown(v) for k, v in plain.items() if v not in _NOTHING}
     flat |= {f"probe.{key}": _shown(v) for key, v in template.probe.model_dump().items() if v}

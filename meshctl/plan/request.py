@@ -32,6 +32,7 @@ class Request:
     tag: str | None = None
     keep: bool = False
     release: Release | None = None  # wanted instead of what the fleet says
+    unit: str = ""  # on a host: the text of the unit that the fleet wants
     peers: str = ""  # what the coordinator announces, or the one that this peer is like
     quota: QuotaSeen | None = None  # None: not asked, which is not the same as enough
     headers: Known | None = None  # what the payloads' headers say; None: not asked, likewise

@@ -6,16 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from meshctl.plan.change import Change
 from meshctl.plan.cost import CostChange
 from meshctl.plan.observed import ServiceScaling, Split
-from meshctl.plan.release import Change, Release
+from meshctl.plan.release import Release
 from meshctl.spec.model import Frozen
 
 
 class StageRelease(Frozen):
     """Prove that the image and the payloads are where the target can take them.
 
-    `files` are size and sha256 by PAYLOAD/FILE, `objects` the gs:// behind those that are mounted.
+    `files` are size and sha256 by PAYLOAD/FILE, `objects` the gs:// behind those that are mounted,
+    or their paths on a host. `unit` is what is to stand there.
     """
 
     act: Literal["stage-release"] = "stage-release"
@@ -23,6 +25,7 @@ class StageRelease(Frozen):
     build: str | None
     files: dict[str, tuple[int, str]]
     objects: dict[str, str] = Field(default={})
+    unit: str = ""
 
 
 class CreateService(Frozen):
@@ -46,6 +49,25 @@ class PlaceRevision(Frozen):
     tag: str
     found: Split
     tagged: str | None = None
+
+
+class StopRevision(Frozen):
+    """Stop what serves, for the card holds only one, and wait until its memory is really free; what
+    it is stays on the host. `by` is who comes in its place."""
+
+    act: Literal["stop-revision"] = "stop-revision"
+    release: Release
+    revision: str
+    by: str
+
+
+class StartRevision(Frozen):
+    """Start a release in the place of `instead_of`, which is stopped; None: nothing was there."""
+
+    act: Literal["start-revision"] = "start-revision"
+    release: Release
+    revision: str
+    instead_of: str | None = None
 
 
 class SetScaling(Frozen):
@@ -166,6 +188,8 @@ Act = Annotated[
     StageRelease
     | CreateService
     | PlaceRevision
+    | StopRevision
+    | StartRevision
     | SetScaling
     | CheckRelease
     | ShiftTraffic
@@ -204,6 +228,7 @@ class Plan(Frozen):
     which served then is asked once everything was undone. `keep` leaves a failed canary standing.
     `by_labels` says that the way back is known from labels of the service alone.
     `cost` is None of a plan that is refused, or that was made without the fleet's prices.
+    `outage_s` is how long nobody will be served, None where that was never measured.
     `peers` is what a coordinator announces once the run is done, None where it does not change.
     """
 
@@ -211,12 +236,12 @@ class Plan(Frozen):
     target: str
     name: str
     verb: str
-    strategy: Literal["create", "beside", "settings", "none"]
+    strategy: Literal["create", "beside", "instead", "settings", "none"]
     changes: tuple[Change, ...] = ()
     steps: tuple[Step, ...] = ()
     refused: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
-    outage_s: float = 0.0
+    outage_s: float | None = 0.0
     from_release: str | None = None
     to_release: str | None = None
     revision: str | None = None
@@ -232,11 +257,19 @@ class Plan(Frozen):
     def empty(self) -> bool:
         return not self.steps and not self.refused
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the new release has the traffic as soon as it starts: nothing of it is left
+        standing then that did not pass."""
+        return any(isinstance(step.act, StartRevision) for step in self.steps)
+
 
 KINDS: dict[str, Kind] = {
     "stage-release": "stage",
     "create-service": "place",
     "place-revision": "place",
+    "stop-revision": "retire",
+    "start-revision": "place",
     "set-scaling": "place",
     "check-release": "check",
     "shift-traffic": "shift",

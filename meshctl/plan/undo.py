@@ -12,6 +12,8 @@ from meshctl.plan.steps import (
     SetScaling,
     ShiftAccess,
     ShiftTraffic,
+    StartRevision,
+    StopRevision,
 )
 
 
@@ -22,6 +24,12 @@ def undo_of(act: Act) -> Act | None:
             return RetireService(revision=revision)
         case PlaceRevision(tag=tag, revision=revision, tagged=tagged):
             return RetireTag(tag=tag, revision=revision, back_to=tagged)
+        case StopRevision(release=release, revision=revision, by=by):
+            return StartRevision(release=release, revision=revision, instead_of=by)
+        case StartRevision(revision=revision, instead_of=None):
+            return RetireService(revision=revision)
+        case StartRevision(release=release, revision=revision, instead_of=str(before)):
+            return StopRevision(release=release, revision=revision, by=before)
         case SetScaling(to=to, was=was):
             return SetScaling(to=was, was=to, back=True)
         case ShiftTraffic(to=to, was=was, found=found):
@@ -43,6 +51,10 @@ def text_of(act: Act) -> str:
             return f"give tag {tag} back to {revision}"
         case RetireTag(tag=tag):
             return f"take tag {tag} away; the revision stays without traffic"
+        case StopRevision(revision=revision):
+            return f"stop {revision}"
+        case StartRevision(revision=revision):
+            return f"start {revision} again"
         case SetScaling(to=to):
             return f"minimum instances back to {to.min}"
         case ShiftTraffic(to=to):

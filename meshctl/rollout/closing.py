@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from meshctl.plan import traffic
-from meshctl.plan.steps import CreateService, PlaceRevision, Plan, ShiftTraffic
+from meshctl.plan.steps import (
+    CreateService,
+    PlaceRevision,
+    Plan,
+    ShiftTraffic,
+    StartRevision,
+    StopRevision,
+)
 from meshctl.rollout.ending import Ending, begun
 from meshctl.state.journal import Journal
 from meshctl.state.ledger import last_verdict
@@ -21,10 +29,23 @@ def closing(plan: Plan, journal: Journal, ending: Ending) -> dict[str, Any]:
         "revision": plan.revision,
         "served": came_to_serve(plan, ending),
         "min_instances": plan.min_instances,
+        "outage_s": outage_s(plan, journal),
         "traffic": split_left(plan, journal),
         "or_traffic": split_in_doubt(plan, journal),
         **announcing(plan, ending),
     }
+
+
+def outage_s(plan: Plan, journal: Journal) -> float | None:
+    """From the stop of what served to the answer that the new release serves; None where nothing
+    was stopped, or nothing answered."""
+    stops = {step.id for step in plan.steps if isinstance(step.act, StopRevision)}
+    starts = {step.id for step in plan.steps if isinstance(step.act, StartRevision)}
+    began = [e.at for e in journal.events if e.kind == "started" and e.step in stops]
+    ended = [e.at for e in journal.events if e.kind == "finished" and e.step in starts]
+    if not began or not ended:
+        return None
+    return (datetime.fromisoformat(ended[-1]) - datetime.fromisoformat(began[0])).total_seconds()
 
 
 def announcing(plan: Plan, ending: Ending) -> dict[str, str]:
@@ -37,7 +58,7 @@ def announcing(plan: Plan, ending: Ending) -> dict[str, str]:
 def came_to_serve(plan: Plan, ending: Ending) -> bool:
     """Whether this run gave its release all traffic, and it passed there."""
     gives = any(
-        isinstance(step.act, CreateService)
+        isinstance(step.act, CreateService | StartRevision)
         or (isinstance(step.act, ShiftTraffic) and _is_whole(step.act, plan.revision))
         for step in plan.steps
     )
@@ -58,7 +79,7 @@ def split_left(plan: Plan, journal: Journal) -> dict[str, int] | None:
     for step in begun(plan, journal):
         if isinstance(step.act, ShiftTraffic):
             return traffic.percents(step.act.to)
-        if isinstance(step.act, CreateService):
+        if isinstance(step.act, CreateService | StartRevision):
             return {step.act.revision: 100}
     return traffic.percents(plan.found)
 
@@ -69,6 +90,8 @@ def split_in_doubt(plan: Plan, journal: Journal) -> dict[str, int] | None:
     for step in begun(plan, journal):
         if isinstance(step.act, ShiftTraffic):
             return None if step.id in journal.finished else traffic.percents(step.act.was)
+        if isinstance(step.act, StartRevision):
+            return None if step.id in journal.finished else traffic.percents(plan.found)
     return None
 
 
@@ -78,12 +101,12 @@ def splits_of(plan: Plan) -> list[dict[str, int]]:
     for step in plan.steps:
         if isinstance(step.act, ShiftTraffic):
             found.append(traffic.percents(step.act.to))
-        if isinstance(step.act, CreateService):
+        if isinstance(step.act, CreateService | StartRevision):
             found.append({step.act.revision: 100})
     return found
 
 
 def _touching(plan: Plan) -> frozenset[str]:
     """The steps that write a split, were it the same one: placing names what LATEST stood for."""
-    writing = (CreateService, PlaceRevision, ShiftTraffic)
+    writing = (CreateService, PlaceRevision, ShiftTraffic, StartRevision, StopRevision)
     return frozenset(step.id for step in plan.steps if isinstance(step.act, writing))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from meshctl.plan.ours import Gone
-from meshctl.plan.steps import Plan, Step
+from meshctl.plan.steps import Plan, StartRevision, Step, StopRevision
 from meshctl.spec.model import Frozen
 from meshctl.state.evidence import Verdict
 from meshctl.state.journal import Journal
@@ -119,10 +119,17 @@ def changed_something(plan: Plan, journal: Journal) -> bool:
 
 def moved_traffic(plan: Plan, journal: Journal) -> bool:
     """Whether traffic, or access to it, may be moved now."""
-    return any(step.kind == "shift" for step in begun(plan, journal))
+    return any(_moves(step) for step in begun(plan, journal))
 
 
 def ever_moved(plan: Plan, journal: Journal) -> bool:
     """The same for any time of the run, were it taken back since."""
     started = {event.step for event in journal.events if event.kind == "started"}
-    return any(step.kind == "shift" for step in plan.steps if step.id in started)
+    return any(_moves(step) for step in plan.steps if step.id in started)
+
+
+def _moves(step: Step) -> bool:
+    """Who stops what serves moves its traffic, were it to nobody."""
+    act = step.act
+    in_place = isinstance(act, StartRevision) and act.instead_of is not None
+    return step.kind == "shift" or isinstance(act, StopRevision) or in_place

@@ -16,7 +16,7 @@ from meshctl.outside.who import Who
 from meshctl.plan.steps import Plan, StageRelease
 from meshctl.rollout.closing import splits_of
 from meshctl.rollout.hands import Hands
-from meshctl.spec.model import CloudRunTarget
+from meshctl.spec.model import Target as Place
 from meshctl.state.evidence import Evidence
 from meshctl.state.journal import Event, Journal, later, run_name, runs_of
 from meshctl.state.ledger import Ledger, read_ledger
@@ -36,7 +36,7 @@ class Ground:
     http: Http
     who: Who
     target: Target
-    place: CloudRunTarget
+    place: Place
     key: str
     name: str
     interrupts: Interrupts

@@ -13,7 +13,7 @@ from meshctl.outside.http import Http
 from meshctl.outside.interrupts import Interrupts, answering
 from meshctl.plan import steps
 from meshctl.plan.steps import CheckRelease, StageRelease, Step
-from meshctl.state.evidence import Evidence, Verdict
+from meshctl.state.evidence import Evidence, Verdict, overall
 from meshctl.state.lock import Lock
 from meshctl.targets.target import Address, Target
 from meshctl.verify.battery import run_battery
@@ -106,7 +106,7 @@ def ask(
         unreadable = Evidence(name="model-listed", verdict="unclear", why=why)
         note(unreadable)
         return Verdict(verdict="unclear", checks=(unreadable,))
-    address = target.address(service, check)
+    address, seen = target.address(service, check), target.witness(service)
     if check.asks.peers:
         return _ask_peers(address, check, http, clock, note)
     subject = Subject(
@@ -117,7 +117,7 @@ def ask(
         models=tuple(_model(model) for model in check.asks.models),
         token_deadline_s=check.asks.token_deadline_s,
     )
-    return run_battery(
+    verdict = run_battery(
         subject,
         check.asks.battery,
         http=http,
@@ -126,6 +126,15 @@ def ask(
         note=note,
         only=check.asks.only,
     )
+    return _witnessed(verdict, seen(), note)
+
+
+def _witnessed(verdict: Verdict, seen: Evidence | None, note: Note) -> Verdict:
+    if seen is None:
+        return verdict
+    note(seen)
+    checks = (*verdict.checks, seen)
+    return Verdict(verdict=overall(checks), checks=checks)
 
 
 def _ask_peers(

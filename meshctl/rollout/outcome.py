@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from meshctl.plan.release import Change
+from meshctl.plan.change import Change
 from meshctl.spec.model import Frozen
 from meshctl.state.evidence import Evidence
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from meshctl.errors import Refused
 from meshctl.rollout.ground import Ground
+from meshctl.spec.model import CloudRunTarget
 from meshctl.state.journal import Journal
 
 
@@ -13,8 +14,9 @@ def same_place(journal: Journal, ground: Ground) -> None:
     """Refuse to go on, or back, with a run in another project or region than it was begun in: the
     fleet file may have been changed since. An emulator's URL may change. Raises Refused."""
     begun: Mapping[str, str] = journal.events[0].data.get("place") or {}
-    now = (ground.place.project, ground.place.region)
-    then = (begun.get("project", now[0]), begun.get("region", now[1]))
+    keys = ("project", "region") if isinstance(ground.place, CloudRunTarget) else ("address",)
+    now = tuple(str(getattr(ground.place, key)) for key in keys)
+    then = tuple(begun.get(key, here) for key, here in zip(keys, now, strict=True))
     if then != now:
         raise Refused(
             f"run {journal.run} was begun on {'/'.join(then)}, the fleet file now says "

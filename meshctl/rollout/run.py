@@ -69,12 +69,17 @@ def _forward(plan: Plan, journal: Journal, hands: Hands) -> Ending:
             continue
         ending = _attempt(plan, step, journal, hands)
         if ending.how != "done":
-            if step.kind == "retire":  # it serves and is proved: cleaning up can wait
+            if _only_tidying(plan, step):  # it serves and is proved: cleaning up can wait
                 return ending.only_untidy(verdict)
             note(journal, hands, "failed", step.id, ending.record())
             return ending
         verdict = ending.verdict or verdict
     return Ending(how="done", verdict=verdict)
+
+
+def _only_tidying(plan: Plan, step: Step) -> bool:
+    """Whether nothing but retiring is left; what makes room for a new release is no tidying."""
+    return all(one.kind == "retire" for one in plan.steps[plan.steps.index(step) :])
 
 
 def _attempt(plan: Plan, step: Step, journal: Journal, hands: Hands) -> Ending:
@@ -115,7 +120,7 @@ def _back(plan: Plan, journal: Journal, hands: Hands, ending: Ending) -> Ending:
         return _unless_gone(plan, hands, ending.stayed(again)) if again else ending.stayed()
     if plan.keep and ending.how == "fail":
         return _unless_gone(plan, hands, ending.restored(asked=False))
-    if ending.how == "unclear" and not moved_traffic(plan, journal):
+    if ending.how == "unclear" and not (moved_traffic(plan, journal) or plan.in_place):
         return ending.paused()
     return _walked_back(plan, journal, hands, ending)
 
@@ -128,7 +133,7 @@ def _unless_gone(plan: Plan, hands: Hands, ending: Ending) -> Ending:
 
 def _walked_back(plan: Plan, journal: Journal, hands: Hands, ending: Ending) -> Ending:
     """Undone, as far as it will go; then what served before is asked."""
-    only_traffic = ending.how == "unclear"
+    only_traffic = ending.how == "unclear" and not plan.in_place
     way = undo(plan, journal, hands, only_traffic=only_traffic)
     if way.gone and plan.strategy != "create":
         return ending.vanished(way.gone)

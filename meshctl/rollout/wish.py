@@ -21,7 +21,7 @@ from meshctl.rollout.ground import Ground
 from meshctl.rollout.headers import Headers
 from meshctl.rollout.known_peers import peers_of
 from meshctl.rollout.look import known
-from meshctl.spec.model import Fleet
+from meshctl.spec.model import Fleet, PodmanTarget
 from meshctl.state.builds import Built
 
 
@@ -65,6 +65,7 @@ def planned(
 def request_of(ground: Ground, wish: Wish) -> Request:
     """What a plan for this wish is made from, as it is remembered now."""
     ledger = ground.ledger()
+    peers = peers_of(ground, wish.fleet, ledger)
     return Request(
         fleet=wish.fleet,
         key=ground.key,
@@ -73,12 +74,22 @@ def request_of(ground: Ground, wish: Wish) -> Request:
         built=wish.built,
         source=wish.source(),
         ledger=ledger,
-        peers=peers_of(ground, wish.fleet, ledger),
+        unit=_unit(ground, wish, peers),
+        peers=peers,
         announcer=wish.announcer,
         take_traffic=wish.take_traffic,
         tag=wish.tag,
         keep=wish.keep,
     )
+
+
+def _unit(ground: Ground, wish: Wish, peers: str) -> str:
+    """The unit that the fleet wants on a host; of a region there is none."""
+    if not isinstance(ground.place, PodmanTarget):
+        return ""
+    from meshctl.targets.podman.wanted import wanted_unit
+
+    return wanted_unit(wish.fleet, ground.key, ground.place, wish.built, peers)
 
 
 def refuse_tag(tag: str, service: str) -> None:

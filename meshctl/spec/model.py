@@ -140,6 +140,11 @@ class PodmanTarget(Frozen):
         default=False,
         description="true: cards and processors share one memory, and compete for it.",
     )
+    payloads: str = Field(
+        default="/var/lib/meshctl/payloads",
+        pattern=r"^(/[A-Za-z0-9][A-Za-z0-9._-]*)+$",
+        description="Folder of the host that holds a folder for each payload.",
+    )
 
 
 Target = Annotated[CloudRunTarget | PodmanTarget, Field(discriminator="kind")]

@@ -15,13 +15,12 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ValidationError
 
 from meshctl.outside.objects import ObjectStore, Stored, read_many
-from meshctl.spec.model import CloudRunTarget
 from meshctl.state.boots import Boots
 from meshctl.state.builds import Built
 from meshctl.state.holder import UNREADABLE, Holder, is_free, parse_lock
 from meshctl.state.journal import Event, EventKind
 from meshctl.state.layout import MIGRATE
-from meshctl.state.site import site_of
+from meshctl.state.site import place_in, site_of
 
 PART = 256
 """Objects held in memory at a time; an event is some kilobytes, a plan in it some tens."""
@@ -123,9 +122,13 @@ def _opening(key: str, run: str, written: dict[str, Any]) -> Iterator[Wrong]:
         yield Wrong(key, "this run does not begin with its plan", _RESTORE)
         return
     try:
-        site = site_of(CloudRunTarget.model_validate((written.get("data") or {}).get("place")))
+        site = site_of(place_in(written.get("data") or {}))
     except (ValidationError, AttributeError):
-        yield Wrong(key, "this run does not say in which project and region it was", _RESTORE)
+        yield Wrong(
+            key,
+            "this run does not say in which region or on which host it was",
+            _RESTORE,
+        )
         return
     if not run.rsplit(".", 2)[0].endswith(f".{site}"):
         yield Wrong(key, f"this run says that it was in {site}", _RESTORE)

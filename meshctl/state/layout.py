@@ -14,10 +14,9 @@ from pydantic import ValidationError
 
 from meshctl.errors import LockHeld, MeshctlError, Refused
 from meshctl.outside.objects import DirStore, ObjectStore, Stored
-from meshctl.spec.model import CloudRunTarget
 from meshctl.state.holder import UNREADABLE, Holder, is_free, lock_key, read_lock
 from meshctl.state.journal import Event, all_runs, read_event
-from meshctl.state.site import Site, site_of
+from meshctl.state.site import Site, place_in, site_of
 
 MIGRATE = "meshctl state migrate"
 
@@ -95,7 +94,7 @@ def _opened(store: ObjectStore, run: str) -> Event:
 
 def _site(store: ObjectStore, run: str) -> Site:
     try:
-        return site_of(CloudRunTarget.model_validate(_opened(store, run).data.get("place")))
+        return site_of(place_in(_opened(store, run).data))
     except ValidationError as error:
         raise _nowhere(run) from error
 

@@ -45,6 +45,7 @@ class Run(Frozen):
     from_revision: str | None = None
     served: bool = False
     min_instances: int | None = None
+    outage_s: float | None = None
     traffic: dict[str, int] | None = None
     or_traffic: dict[str, int] | None = None
     splits: tuple[dict[str, int], ...] | None = None
@@ -181,6 +182,11 @@ class Ledger(Frozen):
                 return run
         return None
 
+    @property
+    def last_outage_s(self) -> float | None:
+        """How long nobody was served when a release was replaced last; None where nobody knows."""
+        return next((r.outage_s for r in reversed(self.runs) if r.outage_s is not None), None)
+
     def of_release(self, release: str) -> Run | None:
         """The latest run in which that release came to serve."""
         return next((run for run in reversed(self.chain) if run.release == release), None)
@@ -260,6 +266,6 @@ _FROM_THE_START = (
     "peers", "splits",
 )  # fmt: skip
 _FROM_THE_END = (
-    "exit_code", "verdict", "release", "revision", "served", "min_instances", "traffic",
+    "exit_code", "verdict", "release", "revision", "served", "min_instances", "outage_s", "traffic",
     "or_traffic", "peers",
 )  # fmt: skip

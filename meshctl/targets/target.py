@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from meshctl.plan.observed import ServiceSeen, TargetSeen
 from meshctl.plan.steps import Act, CheckRelease
 from meshctl.secret import Secret
+from meshctl.state.evidence import Evidence
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ Assure = Callable[[], None]
 
 def nothing() -> None:
     """The assurance of who needs none."""
+
+
+Witness = Callable[[], Evidence | None]
+"""Called when a release has been asked: what was seen of it from outside meanwhile, or None."""
 
 
 class Target(Protocol):
@@ -47,4 +52,9 @@ class Target(Protocol):
 
     def address(self, service: str, check: CheckRelease) -> Address:
         """Where the release of a check answers."""
+        ...
+
+    def witness(self, service: str) -> Witness:
+        """Look before a release is asked, and again when it was: a port that answers proves little
+        of an engine that dies in between."""
         ...

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from meshctl.errors import MeshctlError
-from meshctl.plan.release import Change
+from meshctl.plan.change import Change
 from meshctl.plan.steps import Plan
 from meshctl.rollout.outcome import Outcome
 from meshctl.spec.model import Fleet

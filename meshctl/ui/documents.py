@@ -152,7 +152,7 @@ class PlanEntry(Frozen):
     changes: tuple[ChangeEntry, ...]
     steps: tuple[PlanStep, ...]
     strategy: str
-    outage_s: float
+    outage_s: float | None
     refused: tuple[RefusedEntry, ...]
     target: str
     verb: str

@@ -36,7 +36,7 @@ from meshctl.plan.steps import (
     ShiftTraffic,
 )
 from meshctl.secret import Secret
-from meshctl.targets.target import Address, Assure, nothing
+from meshctl.targets.target import Address, Assure, Witness, nothing
 
 Behaviour = Literal[
     "ok",
@@ -131,6 +131,9 @@ class FakeTarget:
             raise fault.error
         found = self.services.get(service)
         return {"traffic": dict(found.traffic) if found else {}}
+
+    def witness(self, service: str) -> Witness:
+        return lambda: None
 
     def address(self, service: str, check: CheckRelease) -> Address:
         self._must_be_up()

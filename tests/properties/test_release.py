@@ -113,6 +113,7 @@ OTHER: dict[str, Any] = {
     "cpu_boost": False,
     "gen2": False,
     "other": "1234",
+    "unit": "[Service]\nExecStart=/usr/bin/engine\n",
 }
 
 

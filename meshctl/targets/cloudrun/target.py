@@ -45,7 +45,7 @@ from meshctl.targets.cloudrun.meanwhile import Meanwhile
 from meshctl.targets.cloudrun.reading import is_public, with_access
 from meshctl.targets.cloudrun.reads import Reads
 from meshctl.targets.cloudrun.writes import Editor, Writes
-from meshctl.targets.target import Address, Assure, nothing
+from meshctl.targets.target import Address, Assure, Witness, nothing
 
 
 class CloudRunTarget:
@@ -122,6 +122,10 @@ class CloudRunTarget:
         audience = seen.url
         token = self.patience.read(lambda: identity_token(self.api.cloud, self.http, audience))
         return Address(url, Secret(token))
+
+    def witness(self, service: str) -> Witness:
+        """Cloud Run tells of no restart."""
+        return lambda: None
 
     def _create(self, service: str, act: CreateService, run: str, assure: Assure) -> dict[str, Any]:
         """Create it closed, then name its revision in the traffic: LATEST moves by itself."""

@@ -6,13 +6,16 @@ it serves is asked by the battery, never by the unit.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 
 from meshctl.errors import Refused
+from meshctl.plan.unit_template import OURS
+from meshctl.plan.unit_text import Entry, carried, line, quoted, write
 from meshctl.secret import Secret
 from meshctl.targets.podman import unit
 from meshctl.targets.podman.unit import Unit
-from meshctl.targets.podman.unit_text import Entry, carried, line, quoted, write
 
 SYSTEM_SECRETS = "/etc/meshctl/env"
 USER_SECRETS = "%h/.config/meshctl/env"
@@ -23,14 +26,17 @@ def exec_unit(of: Unit) -> str:
     command = (*of.service.command, *of.service.args)
     unit.held(of, command)
     service = [Entry("Service", key, value) for key, value in _service(of, command)]
-    ours = [Entry("X-Meshctl", name, line(v)) for name, v in sorted(unit.labels(of).items())]
-    return write([*unit.head(of), *service, *unit.standing(of), *unit.tail(of), *ours])
+    ours = [Entry(OURS, name, line(v)) for name, v in sorted(unit.labels(of).items())]
+    parts = (unit.head(of), service, unit.standing(of), unit.tail(of), unit.about(of), ours)
+    return write(entry for part in parts for entry in part)
 
 
 def secrets_file(of: Unit) -> str:
-    """The file of the secrets of one release (a rollback finds the old one beside it), to be 0600
-    and its owner's. `%h` is systemd's for the home of the unit's user."""
-    return f"{USER_SECRETS if of.target.user else SYSTEM_SECRETS}/{of.name}-{of.release}"
+    """The file of these very versions of secrets (a rollback finds the old ones beside it), to be
+    0600 and its owner's. `%h` is systemd's for the home of the unit's user."""
+    named = sorted((one.name, one.secret, one.version) for one in of.secrets)
+    which = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:10]
+    return f"{USER_SECRETS if of.target.user else SYSTEM_SECRETS}/{of.name}-{which}"
 
 
 def secrets_text(values: Mapping[str, Secret]) -> Secret:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from meshctl.plan.unit_text import Entry, read
 from meshctl.spec.model import Frozen
-from meshctl.targets.podman.unit_text import Entry, read
 
 Version = tuple[int, int]
 

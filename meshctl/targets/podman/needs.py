@@ -23,6 +23,14 @@ def asked(target: PodmanTarget, wanted: dict[str, Need]) -> Asked:
     return Asked(user=target.user, units=tuple(need.unit for need in wanted.values()))
 
 
+def cards_needed(target: PodmanTarget) -> tuple[CardNeed, ...]:
+    """The declared cards, as what must be there."""
+    return tuple(
+        CardNeed(name=card.name, count=card.count, vendor=vendor_of(card), total_bytes=card.memory)
+        for card in target.gpus
+    )
+
+
 def _need(fleet: Fleet, key: str, service: Service, target: PodmanTarget) -> Need:
     name, contained = service.name or key, service.runtime == "podman"
     image = fleet.images[service.image].ref or ""
@@ -32,12 +40,7 @@ def _need(fleet: Fleet, key: str, service: Service, target: PodmanTarget) -> Nee
         container=name if contained else "",
         user=target.user,
         unified_memory=target.unified_memory,
-        cards=tuple(
-            CardNeed(
-                name=card.name, count=card.count, vendor=vendor_of(card), total_bytes=card.memory
-            )
-            for card in target.gpus
-        ),
+        cards=cards_needed(target),
         ports=tuple(int(port.partition(":")[0]) for port in service.ports),
         image=image.partition("@")[2] if contained else "",
         podman=LEAST_PODMAN if contained else (),

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from meshctl.errors import Refused
+from meshctl.plan.unit_text import Entry, carried, quoted, raw, write
 from meshctl.quantities import show_seconds
 from meshctl.targets.podman import unit
 from meshctl.targets.podman.unit import Unit
-from meshctl.targets.podman.unit_text import Entry, carried, quoted, raw, write
 
 _PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]*@sha256:[0-9a-f]{64}")
 _SECRET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
@@ -31,7 +31,8 @@ def quadlet(of: Unit) -> str:
     command = (*of.service.command, *of.service.args)
     unit.held(of, command)
     container = [Entry("Container", key, value) for key, value in _container(of)]
-    return write([*unit.head(of), *container, *unit.standing(of), *unit.tail(of)])
+    parts = (unit.head(of), container, unit.standing(of), unit.tail(of), unit.about(of))
+    return write(entry for part in parts for entry in part)
 
 
 def secret_name(secret: str, version: str) -> str:

@@ -11,8 +11,9 @@ from pydantic import Field
 from meshctl.budget.devices import device_named
 from meshctl.errors import Refused
 from meshctl.plan.release import EnvSecret
+from meshctl.plan.unit_template import OURS
+from meshctl.plan.unit_text import Entry, line
 from meshctl.spec.model import Frozen, Gpu, PodmanTarget, Service
-from meshctl.targets.podman.unit_text import Entry, line
 
 RESTART_PAUSE_S = 5
 """Between an end and the next start: long enough for a driver to give a card's memory back, short
@@ -27,6 +28,10 @@ SLOWEST_READ = 100 * 10**6
 a time that is too long delays a verdict, one that is too short ends loads that go well."""
 
 
+READY = "/health"
+"""What llama-server, vLLM and the mesh answer with 200 once they serve; facts/serving section 2."""
+
+
 class Unit(Frozen):
     """One unit. `folders`: where each payload lies on the host. `env` holds no secret: those are
     `secrets`, of which a unit only ever holds names. `ports` are podman's, IP:HOST:CONTAINER."""
@@ -34,7 +39,6 @@ class Unit(Frozen):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$")
     fleet: str
     key: str
-    release: str = Field(pattern=r"^r[0-9a-f]{10}$")
     service: Service
     target: PodmanTarget
     image: str = ""
@@ -58,7 +62,6 @@ def labels(unit: Unit) -> dict[str, str]:
         "managed-by": "meshctl",
         "meshctl-fleet": unit.fleet,
         "meshctl-service": unit.key,
-        "meshctl-release": unit.release,
     }
     return {**unit.labels, **ours}
 
@@ -105,7 +108,7 @@ def head(unit: Unit) -> list[Entry]:
     """The [Unit] section. No start limit: after five quick faults systemd would give up for good
     (Result=start-limit-hit), and a machine that nobody watches would stay down."""
     return [
-        Entry("Unit", "Description", line(f"{unit.key}, release {unit.release}, by meshctl")),
+        Entry("Unit", "Description", line(f"{unit.key}, by meshctl")),
         Entry("Unit", "StartLimitIntervalSec", "0"),
     ]
 
@@ -127,6 +130,22 @@ def tail(unit: Unit) -> list[Entry]:
     """Started at boot. A user's units start then only with linger."""
     wanted = "default.target" if unit.target.user else "multi-user.target"
     return [Entry("Install", "WantedBy", wanted)]
+
+
+def about(unit: Unit) -> list[Entry]:
+    """What a rollback has to know that has no fleet file: where it listens, and what answers there
+    once it serves. systemd passes over sections of this kind."""
+    ready = unit.service.probe.path or READY
+    said = [Entry(OURS, "listens", line(place)) for place in published(unit)]
+    return [Entry(OURS, "ready", line(ready)), *said]
+
+
+def published(unit: Unit) -> tuple[str, ...]:
+    """IP:PORT of the host, by `ports`, or by `port` of what needs none published."""
+    if unit.service.runtime == "exec":
+        return (f"127.0.0.1:{unit.service.port}",)
+    halves = (port.rpartition(":")[0] for port in unit.ports)
+    return tuple(half if ":" in half else f"127.0.0.1:{half}" for half in halves)
 
 
 def held(unit: Unit, command: tuple[str, ...]) -> None:

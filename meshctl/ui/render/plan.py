@@ -40,8 +40,13 @@ def _heading(entry: PlanEntry) -> str:
         return f"{where}: ✗ refused"
     if not entry.steps:
         return f"{where}: ✓ up to date"
-    outage = f"outage about {show_seconds(entry.outage_s)}" if entry.outage_s else "no outage"
-    return f"{where}: {entry.verb} {_releases(entry)}({entry.strategy}, {outage})"
+    return f"{where}: {entry.verb} {_releases(entry)}({entry.strategy}, {_outage(entry)})"
+
+
+def _outage(entry: PlanEntry) -> str:
+    if entry.outage_s is None:
+        return "with an outage"
+    return f"outage about {show_seconds(entry.outage_s)}" if entry.outage_s else "no outage"
 
 
 def _releases(entry: PlanEntry) -> str:

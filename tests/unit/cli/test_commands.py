@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -197,12 +198,18 @@ def test_both_shared_folders_are_found() -> None:
     assert share_dir("cloudbuild").is_dir()
 
 
-def test_a_service_that_cannot_be_planned_is_a_refused_plan_and_hides_no_other(
-    capsys: pytest.CaptureFixture[str],
+def test_a_host_that_does_not_answer_is_a_refused_plan_and_hides_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = run(["-f", str(share_dir("configs") / "home-fleet.yaml"), "plan", "-o", "json"])
+    with socket.socket() as held:  # bound and not listening: nobody answers there, nor will
+        held.bind(("127.0.0.1", 0))
+        config = tmp_path / "ssh.conf"
+        config.write_text(f"Host *\n  HostName 127.0.0.1\n  Port {held.getsockname()[1]}\n")
+        monkeypatch.setenv("MESHCTL_SSH_CONFIG", str(config))
+
+        code = run(["-f", str(share_dir("configs") / "home-fleet.yaml"), "plan", "-o", "json"])
 
     told = printed(capsys)
-    assert (code, told["kind"]) == (8, "plan/v1")
+    assert (code, told["kind"]) == (6, "plan/v1")
     assert len(told["services"]) > 1
-    assert all("podman host" in plan["refused"][0]["message"] for plan in told["services"])
+    assert all("cannot be observed" in p["refused"][0]["message"] for p in told["services"])

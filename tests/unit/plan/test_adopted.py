@@ -136,5 +136,5 @@ def test_every_field_of_a_template_is_written_or_held_against_it() -> None:
     assert template_fields() == {
         "image", "command", "args", "env", "secrets", "port", "cpu", "memory_bytes", "gpu",
         "zonal_redundancy", "concurrency", "timeout_s", "max_instances", "min_instances", "account",
-        "probe", "cpu_idle", "cpu_boost", "gen2", "other", "mounts",
+        "probe", "cpu_idle", "cpu_boost", "gen2", "other", "mounts", "unit",
     }  # fmt: skip

@@ -22,7 +22,6 @@ def unit(
         "name": "small",
         "fleet": "home",
         "key": "small",
-        "release": "r0123456789",
         "service": Service.model_validate(service),
         "target": PodmanTarget.model_validate(place),
         "image": IMAGE,

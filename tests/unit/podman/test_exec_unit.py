@@ -43,7 +43,7 @@ def test_a_users_plain_unit_keeps_its_secrets_in_the_users_home_and_mounts_nothi
     user = {"user": "true"}
     text = exec_unit(unit(target=user, of={"command": COMMAND}, secrets=HELD))
 
-    assert said(text, "EnvironmentFile") == ["%h/.config/meshctl/env/small-r0123456789"]
+    assert said(text, "EnvironmentFile") == ["%h/.config/meshctl/env/small-155d816ad4"]
     with pytest.raises(Refused, match="cannot mount /m"):
         exec_unit(unit(target=user, of={"command": COMMAND, "mounts": {"/m": "/srv"}}))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from meshctl.plan.unit_text import read
 from meshctl.targets.podman.known_keys import SINCE, too_new
 from meshctl.targets.podman.quadlet import quadlet
-from meshctl.targets.podman.unit_text import read
 from tests.unit.podman.made import AMD, unit
 
 ALL = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from meshctl.plan.release import Change, EnvSecret
+from meshctl.plan.change import Change
+from meshctl.plan.release import EnvSecret
+from meshctl.plan.unit_diff import unit_diff
 from meshctl.targets.podman.quadlet import quadlet
-from meshctl.targets.podman.unit_diff import unit_diff
 from tests.unit.podman.made import unit
 
 

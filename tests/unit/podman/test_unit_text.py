@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshctl.errors import Refused
-from meshctl.targets.podman.unit_text import LONGEST, Entry, quoted, raw, read, words, write
+from meshctl.plan.unit_text import LONGEST, Entry, quoted, raw, read, words, write
 from tests.fakes import systemd_syntax as systemd
 
 NASTY = (

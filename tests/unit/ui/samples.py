@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from meshctl.plan.change import Change
 from meshctl.plan.cost import Cost, CostChange, Warm
 from meshctl.plan.prices import list_prices
-from meshctl.plan.release import Change
 from meshctl.plan.steps import Plan, Reason, RetireTag, Step
 from meshctl.rollout.outcome import Outcome, StepRecord
 from meshctl.state.evidence import Evidence, Verdict

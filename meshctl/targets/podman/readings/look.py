@@ -35,7 +35,7 @@ def arguments(asked: Asked, token: str, longest_s: int = 8) -> tuple[str, ...]:
     return (token, "user" if asked.user else "system", str(longest_s), *words)
 
 
-LOOK = r"""
+FUNCTIONS = r"""
 token=$1; whose=$2; longest=$3; shift 3
 LC_ALL=C; export LC_ALL
 : "${XDG_RUNTIME_DIR:=/run/user/$(id -u)}"; export XDG_RUNTIME_DIR
@@ -113,7 +113,22 @@ devices() { for one in /dev/kfd /dev/dri/renderD* /dev/nvidia[0-9]*; do
 linger() { bounded loginctl show-user -p Linger --value "$(id -un)" ||
   { [ -d /var/lib/systemd ] || return 1
     if [ -e "/var/lib/systemd/linger/$(id -un)" ]; then echo yes; else echo no; fi; }; }
-ask os cat /etc/os-release
+"""
+TELL = r"""tries=0
+while [ $tries -lt $((longest * 10 + 20)) ]; do
+  late=; for name in $asked; do [ -e "$dir/$name.done" ] || late=1; done
+  [ -n "$late" ] || break
+  tries=$((tries + 1)); sleep 0.1
+done
+for name in $asked; do
+  rc=late; [ -e "$dir/$name.done" ] && rc=$(cat "$dir/$name.rc" 2>/dev/null || echo late)
+  printf '\n%s section %s %s\n' "$token" "$name" "$rc"; cat "$dir/$name.out" 2>/dev/null
+done
+printf '\n%s section end 0\n' "$token"
+"""
+LOOK = (
+    FUNCTIONS
+    + r"""ask os cat /etc/os-release
 ask kernel uname -r
 ask boot cat /proc/sys/kernel/random/boot_id
 ask uptime cat /proc/uptime
@@ -144,15 +159,6 @@ ask drm drm
 ask module cat /sys/module/nvidia/version
 ask cdi cdi
 ask devices devices
-tries=0
-while [ $tries -lt $((longest * 10 + 20)) ]; do
-  late=; for name in $asked; do [ -e "$dir/$name.done" ] || late=1; done
-  [ -n "$late" ] || break
-  tries=$((tries + 1)); sleep 0.1
-done
-for name in $asked; do
-  rc=late; [ -e "$dir/$name.done" ] && rc=$(cat "$dir/$name.rc" 2>/dev/null || echo late)
-  printf '\n%s section %s %s\n' "$token" "$name" "$rc"; cat "$dir/$name.out" 2>/dev/null
-done
-printf '\n%s section end 0\n' "$token"
 """
+    + TELL
+)

@@ -41,6 +41,10 @@ class Sections:
     def __getitem__(self, name: str) -> Section:
         return self._found.get(name, Section(name, ABSENT, ""))
 
+    def under(self, prefix: str) -> tuple[Section, ...]:
+        """Every section whose name begins so, in the order of the answer."""
+        return tuple(one for name, one in self._found.items() if name.startswith(prefix))
+
     @property
     def whole(self) -> bool:
         """False: the answer was cut, by a lost link or a bound."""

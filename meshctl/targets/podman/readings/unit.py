@@ -11,6 +11,10 @@ from meshctl.spec.model import Frozen
 from meshctl.targets.podman.readings.sections import Sections
 from meshctl.targets.podman.readings.value import Known, Unknown, count, shown, unknown
 
+_FIRST_RESTART = re.compile(r"Scheduled restart job, restart counter is at 1\.$")
+_START = re.compile(r"(Starting|Started) .{1,300}\.(\.\.)?$")
+"""As systemd's manager writes them into the journal of the unit (src/core/service.c, job.c)."""
+
 
 class FirstCause(Frozen):
     """Why a unit failed; `id` empty where the failure is none that is known."""
@@ -61,6 +65,16 @@ def first_cause(journal: str) -> FirstCause | None:
     return FirstCause(line=shown(diagnosis.complaint.line)) if diagnosis.complaint else None
 
 
+def last_begun(journal: str) -> str:
+    """What was written since the unit was last started by hand: before that it was another release,
+    whose fault would be told as this one's. systemd counts restarts from there."""
+    lines = journal.split("\n")
+    first = [n for n, line in enumerate(lines) if _FIRST_RESTART.search(line)]
+    before = lines[: first[-1]] if first else lines
+    starts = [n for n, line in enumerate(before) if _START.match(line)]
+    return "\n".join(lines[starts[-1] :]) if starts else journal
+
+
 def _unit(
     said: dict[str, str], causes: dict[str, str], pids: dict[str, tuple[int, ...]]
 ) -> UnitSeen:
@@ -82,7 +96,7 @@ def _unit(
         fragment=shown(said.get("FragmentPath", "")),
         drop_ins=tuple(shown(path) for path in said.get("DropInPaths", "").split()),
         pids=pids.get(said["Id"], ()),
-        cause=first_cause(causes.get(said["Id"], "")),
+        cause=first_cause(last_begun(causes.get(said["Id"], ""))),
     )
 
 

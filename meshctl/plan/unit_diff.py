@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from meshctl.engines.masking import MASK, masked
-from meshctl.plan.release import Change
-from meshctl.targets.podman.unit_text import Entry, read, words
+from meshctl.plan.change import Change
+from meshctl.plan.unit_text import Entry, read, words
 
 PAIRS = ("Environment", "Label", "Annotation")
 """NAME=VALUE: each name is a key of its own, and the last one said holds."""
