@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 
 help:
 	@echo 'make demo       play releases good and bad on a real model, in two minutes'
-	@echo 'make test       prove everything: lint, unit, properties, contract, embedded cloud'
+	@echo 'make test       prove everything: lint, unit, properties, contract, embedded cloud, hosts'
 	@echo 'make unit       the tests without processes and networks'
 	@echo 'make lint       ruff, mypy and the import law'
 	@echo 'make format     let ruff mend what it can'
@@ -39,6 +39,7 @@ test: lint
 	$(PY) -m pytest -n 2 tests/unit tests/properties
 	$(PY) -m pytest -n 3 -m 'not alone' tests/contract tests/emulator
 	$(PY) -m pytest -m alone tests/contract tests/emulator
+	$(PY) -m pytest -rs tests/lab
 
 unit: $(STAMP)
 	$(PY) -m pytest -n 2 tests/unit tests/properties

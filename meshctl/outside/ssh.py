@@ -29,6 +29,9 @@ Answer = Result | MeshctlError
 """What a command did, or why nobody knows."""
 CONNECT_S = 15.0
 """Longest way to a shell. A sleeping machine in the same house answers in a second, or never."""
+ALIVE_S, UNHEARD = 5, 3
+"""How often a silent host is asked for a sign of life, and how many may be missing. A link that is
+cut ends nothing by itself: a command of an hour would be waited for."""
 HANDSHAKES = 50
 """Connections that are being made at once. Each goes to a host of its own."""
 THROUGH_ONE = 8
@@ -161,7 +164,12 @@ class Hosts:
         options = {"username": user} if user else {}
         try:
             settings = asyncssh.SSHClientConnectionOptions(
-                host=host, client_factory=stranger.watching, **options, **self._options
+                host=host,
+                client_factory=stranger.watching,
+                keepalive_interval=ALIVE_S,
+                keepalive_count_max=UNHEARD,
+                **options,
+                **self._options,
             )
             stranger.known_hosts = settings.known_hosts
             async with self._door(settings), asyncio.timeout(CONNECT_S):

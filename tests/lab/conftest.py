@@ -1,47 +1,65 @@
-"""A real host for the tests, as far as the lab goes: a machine that somebody booted by hand.
-
-Any Debian 13 with systemd and podman will do that runs in namespaces of its own, such as one of
-`systemd-nspawn --boot`. LAB_LEADER is the pid of its init, seen from here:
-
-    LAB_LEADER=PID python -m pytest tests/lab
-"""
+"""Real machines for the tests: booted when a test first asks for one, ended with the session."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from meshctl.outside.shell import Result
+from tests.lab.machine import Machine
+from tests.lab.tree import tree, unfit
 
-SPACES = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
-CLEAN = ("env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
-
-
-@dataclass(frozen=True)
-class Host:
-    """One machine, entered as its root."""
-
-    leader: int
-
-    def run(self, argv: Sequence[str], *, input: bytes = b"") -> Result:
-        """One command there. Bytes that are no text survive in `out` as surrogates."""
-        enter = ("nsenter", f"--target={self.leader}", *SPACES, "--wd=/", "--", *CLEAN)
-        done = subprocess.run([*enter, *argv], input=input, capture_output=True, timeout=120)
-        out = done.stdout.decode(errors="surrogateescape")
-        return Result(done.returncode, out, done.stderr.decode(errors="replace"))
+Boot = Callable[[int], Machine]
 
 
 @pytest.fixture(scope="session")
-def host() -> Host:
-    """Skipped where there is none: the lab does not boot machines by itself yet."""
-    leader = os.environ.get("LAB_LEADER", "")
-    if not leader.isdigit():
-        pytest.skip("no machine was booted for the lab: LAB_LEADER names the pid of its init")
-    if os.getuid() != 0 or shutil.which("nsenter") is None:
-        pytest.skip("entering a machine takes root and nsenter")
-    return Host(int(leader))
+def booted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boot]:
+    """The machine of a number, from 1; skipped with its reason where none can be booted."""
+    if why := unfit():
+        pytest.skip(why)
+    folder = tmp_path_factory.mktemp("lab")
+    key = folder / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    known: dict[int, Machine] = {}
+
+    def boot(number: int) -> Machine:
+        if number not in known:
+            home = folder / f"lab{number}"
+            home.mkdir()
+            known[number] = Machine(number, tree(), home, key)
+            known[number].boot()
+        return known[number]
+
+    try:
+        yield boot
+    finally:
+        for machine in known.values():
+            machine.end()
+
+
+@pytest.fixture(scope="session")
+def host(booted: Boot) -> Machine:
+    """The machine that most tests are about."""
+    return booted(1)
+
+
+@pytest.fixture(scope="session")
+def hosts(booted: Boot) -> tuple[Machine, ...]:
+    """Three of them."""
+    return tuple(booted(number) for number in (1, 2, 3))
+
+
+def ssh_config(folder: Path, machines: tuple[Machine, ...]) -> Path:
+    """An ssh configuration by which meshctl reaches them, with the keys that they have now."""
+    known = folder / "known"
+    known.write_text("".join((m.folder / "known").read_text() for m in machines))
+    rows = [
+        f"Host {m.name}\n  HostName {m.address}\n  User root\n  IdentityFile {m.key}\n"
+        f"  UserKnownHostsFile {known}\n"
+        for m in machines
+    ]
+    path = folder / "ssh.conf"
+    path.write_text("".join(rows))
+    return path

@@ -23,7 +23,7 @@ from meshctl.targets.podman.quadlet import quadlet
 from tests.unit.podman.made import unit
 from tests.unit.podman.test_unit_text import CARRIED, NASTY
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 GENERATOR = "/usr/lib/systemd/system-generators/podman-system-generator"
 WAIT = ["/usr/bin/python3", "-c", "import time; time.sleep(3600)"]
 QUADLETS = "/etc/containers/systemd"
