@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import typer
 
 from meshctl.cli.approve import approval
+from meshctl.cli.batches import Way, in_batches, taken_back
 from meshctl.cli.doors import binding, built_of
 from meshctl.cli.grounds import declared
 from meshctl.cli.headers import Read, reading
@@ -16,7 +15,7 @@ from meshctl.cli.pairs import Pair, only_pair, pairs
 from meshctl.cli.quota import Ask, asking
 from meshctl.cli.source import source_of
 from meshctl.cli.world import World, world_of
-from meshctl.errors import MeshctlError, Refused, Unreachable
+from meshctl.errors import Refused, Unreachable
 from meshctl.observe.status import frozen_note
 from meshctl.plan.observed import TargetSeen
 from meshctl.plan.steps import Plan, Reason
@@ -33,8 +32,6 @@ SHOW_VALUES = typer.Option(False, "--show-values", help="Print env values instea
 TAKE = typer.Option(False, "--take-traffic", help="Carry on although a stranger pinned traffic.")
 DESPITE = typer.Option(False, "--despite-quota", help="Do not ask the quota, if it seems full.")
 UNWEIGHED = typer.Option(False, "--despite-budget", help="Do not ask whether it fits on its card.")
-STOPS = (1, 4, 130)
-"""Exit codes after which no further service is begun: something needs a person first."""
 
 
 def plan(
@@ -103,7 +100,11 @@ def deploy(
     despite_budget: bool = UNWEIGHED,
     show_values: bool = SHOW_VALUES,
 ) -> int:
-    """Bring services to what the fleet file says, each proved before it keeps traffic."""
+    """Bring services to what the fleet file says, each proved before it keeps traffic.
+
+    A service on several hosts goes out in the batches of its `rollout`; where more fail than
+    `max_failures`, the batch goes back, and the rest is not begun. Run again, it does those.
+    """
     world = world_of(ctx)
     approve = approval(world, show_values=show_values)
     read = None if despite_budget else reading(world, world.fleet())
@@ -116,7 +117,12 @@ def deploy(
             tell_last_lines(world, ground, outcome)
             return outcome
 
-    outcomes = each(pairs(world.fleet(), services), one)
+    def back(pair: Pair, done: Outcome) -> Outcome:
+        with declared(world, pair) as ground:
+            return taken_back(ground, world.fleet(), done)
+
+    way = Way(one, back, world.clock.sleep, lambda key: world.fleet().services[key].rollout)
+    outcomes = in_batches(pairs(world.fleet(), services), way)
     document = rollouts_document(outcomes, show_values=show_values)
     world.output.show(document)
     return document.exit_code
@@ -148,34 +154,6 @@ def told(world: World, outcome: Outcome, *, show_values: bool = False) -> int:
     """Show how one run ended, and give its exit code."""
     world.output.show(rollout_document(outcome, show_values=show_values))
     return outcome.exit_code
-
-
-def each(wanted: list[Pair], one: Callable[[Pair], Outcome]) -> list[Outcome]:
-    """One outcome for each; a single one raises, of several each error becomes an outcome, a bug
-    too: what came of the services before it must not be lost."""
-    if len(wanted) == 1:
-        return [one(wanted[0])]
-    outcomes: list[Outcome] = []
-    for pair in wanted:
-        if any(done.exit_code in STOPS for done in outcomes):
-            outcomes.append(_not_begun(pair, "not begun: an earlier service needs a person", 8))
-            continue
-        try:
-            outcomes.append(one(pair))
-        except MeshctlError as error:
-            outcomes.append(_not_begun(pair, error.message, error.exit_code, error.hint))
-        except Exception as bug:
-            message = f"this is a bug in meshctl: {bug!r}"
-            hint = f"look at `meshctl status {pair[0]}`, and run it alone with -v for the traceback"
-            outcomes.append(_not_begun(pair, message, 1, hint))
-    return outcomes
-
-
-def _not_begun(pair: Pair, message: str, code: int, hint: str = "") -> Outcome:
-    return Outcome(
-        run="", verb="deploy", service=pair[0], target=pair[1], verdict=None, exit_code=code,
-        message=message, hint=hint,
-    )  # fmt: skip
 
 
 def wish_of(

@@ -231,7 +231,7 @@ def test_whenever_meshctl_dies_resume_ends_what_it_began(bench: Bench, good: boo
         while True:
             number += 1
             new = f"{side}{number}"
-            args = ("--reply", new) if good else ("--reply", new, "--mode", "lying")
+            args = ("--reply", new) if good else ("--mode", "no-such-mode")
             died = bench.deploy(*args, MESHCTL_DRILL=f"{side}:{number}")
             if died.code >= 0:
                 break

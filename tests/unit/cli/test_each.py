@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from meshctl.cli.deploy import each
+from meshctl.cli.batches import Way, in_batches
 from meshctl.errors import Refused
 from meshctl.rollout.outcome import Outcome
+from meshctl.spec.model import Rollout
 
 PAIRS = [("a", "gcp"), ("b", "gcp"), ("c", "gcp")]
 
@@ -27,7 +28,7 @@ def going_well_but_for(key: str, error: BaseException) -> list[Outcome]:
             message="it serves",
         )
 
-    return each(PAIRS, one)
+    return in_batches(PAIRS, Way(one, lambda _, done: done, lambda _: None, lambda _: Rollout()))
 
 
 def test_a_refusal_of_one_does_not_keep_the_others_back() -> None:
