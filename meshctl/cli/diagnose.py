@@ -88,13 +88,21 @@ def _of_service(
 ) -> Findings:
     from meshctl.cli.grounds import region_in
     from meshctl.cli.logs import MOST, door, named_revision, window
+    from meshctl.cli.logs_host import host_lines, hosts_of, refuse_unfit
     from meshctl.cli.remembered import remembered
     from meshctl.observe.diagnose import diagnose_lines
     from meshctl.observe.logs import Wanted, lines_of, why_nothing
     from meshctl.outside.clock import rfc3339
     from meshctl.outside.retries import Patience
+    from meshctl.targets.podman.readings.unit import begun_at
     from meshctl.ui.findings import findings_document
 
+    if hosts := hosts_of(world, service):
+        refuse_unfit(service, candidate=candidate, **named)
+        lines = host_lines(world, service, hosts, since_s=window(since), limit=MOST)
+        lines = lines[begun_at([line.text for line in lines]) :]
+        note = "" if lines else f"its unit wrote nothing within {since}, or there is no such unit"
+        return findings_document(f"{', '.join(hosts)}/{service}", diagnose_lines(lines), note)
     begin = rfc3339(world.clock.now() - datetime.timedelta(seconds=window(since)))
     with remembered(world, service) as (ground, fleet):
         world.output.progress(f"reading the log of {service}")

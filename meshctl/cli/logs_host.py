@@ -64,6 +64,20 @@ def host_logs(
         world.clock.sleep(POLL_S)
 
 
+def host_lines(
+    world: World, service: str, hosts: dict[str, PodmanTarget], *, since_s: float, limit: int
+) -> list[Line]:
+    """The newest lines of its unit on each host, the oldest first. Raises what a host raised."""
+    unit = f"{world.fleet().services[service].name or service}.service"
+    told = ask_all(world, {
+        name: (target.address, Command(command(
+            unit, user=target.user, since_s=since_s, limit=limit, severity=None)))
+        for name, target in hosts.items()
+    })  # fmt: skip
+    _raise_first(told)
+    return _merged(told, several=len(hosts) > 1)
+
+
 def _merged(told: dict[str, Answer], *, several: bool) -> list[Line]:
     found = [
         line

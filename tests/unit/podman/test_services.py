@@ -11,6 +11,7 @@ from meshctl.plan.release import release_of
 from meshctl.plan.unit_template import marked, unit_template
 from meshctl.targets.podman.exec_unit import exec_unit
 from meshctl.targets.podman.quadlet import quadlet
+from meshctl.targets.podman.readings.unit import last_begun
 from meshctl.targets.podman.services import Place, read_places
 from tests.unit.podman.made import IMAGE, unit
 
@@ -155,3 +156,38 @@ def test_labels_that_are_no_labels_are_passed_over() -> None:
 
     assert told is not None and told.labels == {"meshctl-r0123456789": "pass_m0_1"}
     assert broken is not None and broken.labels == {}
+
+
+FORMER = [
+    "Starting small.service - small...",
+    "error: CUDA out of memory",
+    "Stopped small.service.",
+]
+
+
+def test_what_an_earlier_release_wrote_is_not_told_of_this_one() -> None:
+    journal = [
+        *FORMER,
+        "Starting small.service - small, by meshctl...",
+        "Started small.service - small, by meshctl.",
+        "error: no such file",
+        "small.service: Scheduled restart job, restart counter is at 1.",
+        "Started small.service - small, by meshctl.",
+        "error: no such file",
+        "small.service: Scheduled restart job, restart counter is at 2.",
+    ]
+
+    told = last_begun("\n".join(journal))
+
+    assert told.startswith("Starting small.service - small, by")
+    assert "CUDA" not in told and told.count("no such file") == 2
+
+
+def test_a_start_that_goes_well_is_not_told_of_the_loop_before_it() -> None:
+    told = last_begun("\n".join([*FORMER, "Started small.service - small, by meshctl.", "ready"]))
+
+    assert told == "Started small.service - small, by meshctl.\nready"
+
+
+def test_a_journal_without_a_start_is_told_whole() -> None:
+    assert last_begun("a\nb") == "a\nb"

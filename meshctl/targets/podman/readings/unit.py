@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -11,7 +12,7 @@ from meshctl.spec.model import Frozen
 from meshctl.targets.podman.readings.sections import Sections
 from meshctl.targets.podman.readings.value import Known, Unknown, count, shown, unknown
 
-_FIRST_RESTART = re.compile(r"Scheduled restart job, restart counter is at 1\.$")
+_AGAIN = re.compile(r"Scheduled restart job, restart counter is at \d+\.$")
 _START = re.compile(r"(Starting|Started) .{1,300}\.(\.\.)?$")
 """As systemd's manager writes them into the journal of the unit (src/core/service.c, job.c)."""
 
@@ -69,10 +70,23 @@ def last_begun(journal: str) -> str:
     """What was written since the unit was last started by hand: before that it was another release,
     whose fault would be told as this one's. systemd counts restarts from there."""
     lines = journal.split("\n")
-    first = [n for n, line in enumerate(lines) if _FIRST_RESTART.search(line)]
-    before = lines[: first[-1]] if first else lines
-    starts = [n for n, line in enumerate(before) if _START.match(line)]
-    return "\n".join(lines[starts[-1] :]) if starts else journal
+    return "\n".join(lines[begun_at(lines) :])
+
+
+def begun_at(lines: Sequence[str]) -> int:
+    """Where in a journal the last start by hand is; 0 where none is in it."""
+    begun, again, pair = 0, False, False
+    for n, line in enumerate(lines):
+        if _AGAIN.search(line):
+            again, pair = True, False
+        elif line.startswith("Stopped "):
+            again, pair = False, False
+        elif _START.match(line):
+            if not again and not pair:
+                begun = n
+            pair = line.startswith("Starting ")
+            again = again and pair
+    return begun
 
 
 def _unit(
