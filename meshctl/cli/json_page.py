@@ -17,6 +17,7 @@ from meshctl.ui import (
     documents,
     federation,
     host_check,
+    host_sweep,
     hosts,
     payload_upkeep,
     payloads,
@@ -47,8 +48,8 @@ def json_page(made: str) -> str:
 def kinds() -> set[type[Document]]:
     """Every type that has a kind."""
     modules = (
-        documents, answers, asked, boot, budget, federation, host_check, hosts, payload_upkeep,
-        payloads, states, upkeep,
+        documents, answers, asked, boot, budget, federation, host_check, host_sweep, hosts,
+        payload_upkeep, payloads, states, upkeep,
     )  # fmt: skip
     named = [each for module in modules for each in vars(module).values()]
     types = {each for each in named if isinstance(each, type) and issubclass(each, Document)}

@@ -88,6 +88,7 @@ COMMANDS: tuple[Command | Group, ...] = (
             Command("list", "meshctl.cli.host:list_", "Say who answers, and what is free there."),
             Command("check", "meshctl.cli.host_check:check", "Say whether services can run there."),
             Command("exec", "meshctl.cli.host:exec_", "Run a command on hosts, all at once."),
+            Command("sweep", "meshctl.cli.host_sweep:sweep", "End what is in a service's way."),
         ),
     ),
     Group(

@@ -9,6 +9,7 @@ from meshctl.ui import (
     budget,
     federation,
     host_check,
+    host_sweep,
     hosts,
     payload_upkeep,
     payloads,
@@ -58,6 +59,8 @@ def _more(document: ui.Document) -> list[str]:
             return [host.name for host in document.hosts]
         case host_check.HostCheck():
             return [f"{h.name}/{s.name}" for h in document.hosts for s in h.services]
+        case host_sweep.HostSweep():
+            return [f"{host.name}/{one.order}" for host in document.hosts for one in host.things]
         case hosts.HostExec():
             return [answer.name for answer in document.answers if answer.code == 0]
         case asked.Logs():

@@ -31,6 +31,13 @@ def cards_needed(target: PodmanTarget) -> tuple[CardNeed, ...]:
     )
 
 
+def _ports(service: Service) -> tuple[int, ...]:
+    """Of the host: what is published, or where a program of the host itself listens."""
+    if service.runtime == "exec":
+        return (service.port,)
+    return tuple(int(port.split(":")[-2]) for port in service.ports)
+
+
 def _need(fleet: Fleet, key: str, service: Service, target: PodmanTarget) -> Need:
     name, contained = service.name or key, service.runtime == "podman"
     image = fleet.images[service.image].ref or ""
@@ -41,7 +48,7 @@ def _need(fleet: Fleet, key: str, service: Service, target: PodmanTarget) -> Nee
         user=target.user,
         unified_memory=target.unified_memory,
         cards=cards_needed(target),
-        ports=tuple(int(port.partition(":")[0]) for port in service.ports),
+        ports=_ports(service),
         image=image.partition("@")[2] if contained else "",
         podman=LEAST_PODMAN if contained else (),
     )

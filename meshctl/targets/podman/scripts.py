@@ -223,6 +223,46 @@ done
 that it names, and payloads are what they are declared to be; of each that is proved once."""
 
 
+SEE = (
+    _PLACES
+    + r"""
+set -f; [ -z "$match" ] || { set +f
+  set -- "$@" $(printf '%s' "$match" | grep -lazF -f - /proc/[0-9]*/cmdline 2>/dev/null |
+    cut -d/ -f3); }
+for pid; do
+  [ "$pid" = $$ ] || [ ! -r "/proc/$pid/stat" ] && continue
+  start=$(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null | cut -d' ' -f20)
+  unit=$(tail -n 1 "/proc/$pid/cgroup" 2>/dev/null | grep -o '[^/]*\.service' | head -n 1)
+  said=$(tr '\0\n' '  ' <"/proc/$pid/cmdline" 2>/dev/null | head -c 300)
+  kind=-; name=${unit%.service}
+  grep -qsF '[X-Meshctl]' "$quadlets/$name.container" "$plain/$name.service" && kind=managed
+  printf 'process %s %s %s %s %s\n' "$pid" "${start:-0}" "${unit:--}" "$kind" "$said"
+done
+echo end
+"""
+)
+"""`PID...`, and with `match` every process whose command line holds that word: when each began,
+whose it is, and what. The word comes on no command line, for it would find itself."""
+
+END = r"""
+gone() { [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20)" != "$2" ]; }
+for one; do
+  kind=${one%%:*}; rest=${one#*:}
+  case $kind in
+    unit) systemctl "--$whose" disable --now "$rest" 2>&1;;
+    container) podman rm -f -t 10 "$rest" 2>&1;;
+    process) pid=${rest%:*}; start=${rest#*:}
+      gone "$pid" "$start" && continue
+      kill -TERM "$pid"
+      for _ in 1 2 3 4 5 6 7 8 9 10; do gone "$pid" "$start" && break; sleep 1; done
+      gone "$pid" "$start" || kill -KILL "$pid";;
+  esac
+done
+"""
+"""`process:PID:START`, `unit:NAME`, `container:ID`...: ended, each as long as it is still the one
+that was seen. What systemd started is stopped there, for it would start it again."""
+
+
 def extension(unit: str) -> str:
     """What its file is called: of a quadlet, podman's generator makes a unit."""
     return "container" if is_quadlet(unit) else "service"

@@ -11,6 +11,7 @@ from meshctl.ui import (
     budget,
     federation,
     host_check,
+    host_sweep,
     hosts,
     payload_upkeep,
     payloads,
@@ -28,6 +29,7 @@ from meshctl.ui.render.findings import findings_lines
 from meshctl.ui.render.gc import gc_lines
 from meshctl.ui.render.history import history_lines
 from meshctl.ui.render.host_check import host_check_lines
+from meshctl.ui.render.host_sweep import host_sweep_lines
 from meshctl.ui.render.hosts import host_exec_lines, hosts_lines
 from meshctl.ui.render.logs import logs_lines
 from meshctl.ui.render.payload import (
@@ -107,6 +109,8 @@ def _render_answer(document: ui.Document, width: int) -> list[str]:
             return hosts_lines(document, width)
         case host_check.HostCheck():
             return host_check_lines(document, width)
+        case host_sweep.HostSweep():
+            return host_sweep_lines(document, width)
         case hosts.HostExec():
             return host_exec_lines(document)
         case asked.Logs():
