@@ -46,10 +46,15 @@ def acts_of(request: Request, seen: ServiceSeen | None, release: Release) -> Act
 
 
 def back_to(seen: ServiceSeen, revision: Revision) -> Acts:
-    """The same for a release that served before; it was proved then."""
+    """The same for a release that served before and was proved then; but for its image, and what
+    else it names: what is gone by now must not be found out after something was stopped."""
     was = standing(seen)
     release = Release(id=revision.release, template=revision.template)
-    acts: Acts = [stop(was, revision.name)] if was and was.name != revision.name else []
+    template = release.template
+    image = template.image
+    act = StageRelease(image=image, build=None, files={}, unit=template.unit, again=True)
+    acts: Acts = [("see that what it needs is still there", act)]
+    acts += [stop(was, revision.name)] if was and was.name != revision.name else []
     return [*acts, start(release, revision.name, was.name if was else None)]
 
 

@@ -152,7 +152,8 @@ def make_rollback(move: Move, seen: ServiceSeen, release: str | None) -> Plan:
     acts = _shift_and_check(_at_once(move), seen, revision, to, found, found, True)
     if revision.template.unit:
         acts[:1] = in_place.back_to(seen, revision)
-    acts[1:1] = _scaling_back(seen, run, known)
+    else:
+        acts[1:1] = _scaling_back(seen, run, known)
     return _plan(move, "rollback", seen, revision, acts, [])
 
 

@@ -17,7 +17,8 @@ class StageRelease(Frozen):
     """Prove that the image and the payloads are where the target can take them.
 
     `files` are size and sha256 by PAYLOAD/FILE, `objects` the gs:// behind those that are mounted,
-    or their paths on a host. `unit` is what is to stand there.
+    or their paths on a host. `unit` is what is to stand there; `again` that it did before, so that
+    only what it names is looked for, not whether there is room.
     """
 
     act: Literal["stage-release"] = "stage-release"
@@ -26,6 +27,7 @@ class StageRelease(Frozen):
     files: dict[str, tuple[int, str]]
     objects: dict[str, str] = Field(default={})
     unit: str = ""
+    again: bool = False
 
 
 class CreateService(Frozen):

@@ -83,6 +83,12 @@ def files_needed(unit: str) -> tuple[str, ...]:
     return tuple(sorted({file for file in files if not file.startswith("-")}))
 
 
+def folders_needed(unit: str) -> tuple[str, ...]:
+    """What of the host it mounts."""
+    mounts = (e.value.partition(":")[0] for e in read(unit) if e.key == "Volume")
+    return tuple(sorted({path for path in mounts if path.startswith("/")}))
+
+
 def _is_mark(entry: Entry) -> bool:
     return (entry.section, entry.key) == (OURS, _MARK) or (
         entry.key == "Environment" and entry.value.startswith(f"{RELEASE}=r")

@@ -1,7 +1,7 @@
 """A scripted OpenAI-compatible engine, run as a process; stands alone on the standard library.
 
-    python fake_engine.py --port N --mode MODE [--model NAME] [--reply TEXT] [--delay S] [--load S]
-                          [--exit-code N] [--record FILE] [--ignore-sigterm]
+    python fake_engine.py --port N --mode MODE [--host IP] [--model NAME] [--reply TEXT]
+                          [--delay S] [--load S] [--exit-code N] [--record FILE] [--ignore-sigterm]
 
 Modes, each a way engines behave in the wild:
 
@@ -45,7 +45,7 @@ class Engine(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, script: argparse.Namespace) -> None:
-        super().__init__(("127.0.0.1", script.port), Handler)
+        super().__init__((script.host, script.port), Handler)
         self.script = script
         self.ready_at: float = time.monotonic() + script.load
         self.lock = threading.Lock()
@@ -206,6 +206,7 @@ class Handler(BaseHTTPRequestHandler):
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--mode", choices=MODES, default="ok")
     parser.add_argument("--model", default="fake")
     parser.add_argument("--reply", default="The quick brown fox jumps over the lazy dog.")

@@ -201,7 +201,7 @@ for secret in $secrets; do
 done
 for file in $needed; do
   case $file in %h/*) file=$HOME/${file#%h/};; esac
-  [ -f "$file" ] || fail 66 "there is no file $file"
+  [ -e "$file" ] || fail 66 "there is no $file"
 done
 folder "$store/proved"
 while [ $# -gt 0 ]; do

@@ -49,7 +49,7 @@ def read_places(text: str, token: str, names: tuple[str, ...], host: str) -> dic
     said = Sections(text, token)
     if not said.whole:
         raise ValueError("its answer was cut")
-    there = _digests(said["images"])
+    there = _images(said["images"])
     return {name: _place(said, token, name, host, there) for name in names}
 
 
@@ -94,15 +94,14 @@ def _kept(said: Sections, name: str) -> list[tuple[str, str, Section]]:
 
 def _revision(name: str, text: str, at: str, there: frozenset[str] | None) -> Revision:
     template = unit_template(text)
-    digest = template.image.partition("@")[2]
-    gone = bool(digest) and there is not None and digest not in there
+    gone = "@" in template.image and there is not None and template.image not in there
     return Revision(
         name=name or "found",
         release=release_of(template).id,
         template=template,
         ready=not gone,
         failed=gone,
-        reason=f"its image {digest[:19]} is not on the host any more" if gone else "",
+        reason=f"its image {template.image} is not on the host any more" if gone else "",
         created=at.rjust(12, "0") if at.isdigit() else "",
     )
 
@@ -176,14 +175,14 @@ def _unit(section: Section, journal: Section, token: str, name: str) -> UnitSeen
     return next((one for one in read.value if one.name == name), None)
 
 
-def _digests(section: Section) -> frozenset[str] | None:
+def _images(section: Section) -> frozenset[str] | None:
     """None where podman said nothing: an image that was not looked for is not gone."""
     if section.rc == ABSENT:
         return None
     read = images(section)
     if isinstance(read, Unknown):
         return None
-    return frozenset(digest for image in read.value for digest in image.digests)
+    return frozenset(name for image in read.value for name in image.references)
 
 
 def _labels(text: str) -> dict[str, str]:

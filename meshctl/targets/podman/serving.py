@@ -50,8 +50,8 @@ class Serving:
     def judge(self, now: UnitSeen, at_s: float, *, place: str) -> None:
         """Raises Refused where it will not come to serve by itself: it ended, it begins again and
         again, or its time is over."""
-        if self.first is None and now.active in ("active", "activating"):
-            self.first = now
+        if self.first is None and now.active == "active":
+            self.first = now  # before, the time at which it became active is an earlier start's
         gone_s = at_s - self.began_s
         if self.first is None and now.active == "inactive" and gone_s < BEGINS_S:
             return

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 from meshctl.errors import Refused
 from meshctl.outside.ssh import Command
 from meshctl.plan.steps import StageRelease
-from meshctl.plan.unit_template import files_needed, is_quadlet, listens, secrets_needed
+from meshctl.plan.unit_template import (
+    files_needed,
+    folders_needed,
+    is_quadlet,
+    listens,
+    secrets_needed,
+)
 from meshctl.targets.podman import scripts
 from meshctl.targets.podman.known_keys import too_new
 from meshctl.targets.podman.needs import LEAST_PODMAN, cards_needed
@@ -35,12 +41,15 @@ LEAST_FREE = 64 * 2**20
 
 def stage(target: HostTarget, service: str, act: StageRelease) -> dict[str, Any]:
     """What was proved, as evidence. Raises Refused with every gate that does not hold."""
+    if act.again:
+        image = _brought(target, act.image) if act.image else {}
+        return {"image": image, "files": _proved(target, service, act)}
     seen = target.host_seen(_asked(target, service, act))
     need = _need(target, service, act)
     _refuse_too_new(target, seen, act.unit)
     found = gates(seen, need, seen.pids_of(f"{service}.service"))
     _refuse(target, [one for one in found if one.verdict != "pass" and one.name != "image"])
-    image = _brought(target, seen, act.image) if act.image else {}
+    image = _brought(target, act.image) if act.image else {}
     proved = _proved(target, service, act)
     return {"image": image, "files": proved, "gates": {g.name: g.evidence for g in found}}
 
@@ -91,7 +100,7 @@ def _refuse_too_new(target: HostTarget, seen: HostSeen, unit: str) -> None:
         raise Refused(message, place=target.name, hint=hint)
 
 
-def _brought(target: HostTarget, seen: HostSeen, image: str) -> dict[str, Any]:
+def _brought(target: HostTarget, image: str) -> dict[str, Any]:
     """The image on the host, pulled by its digest where it is not there yet. podman compares what
     it pulls with the digest that it was asked for."""
     if _has(target, image):
@@ -121,7 +130,7 @@ def _proved(target: HostTarget, service: str, act: StageRelease) -> dict[str, An
         text=act.unit,
         ext=extension(act.unit),
         secrets=" ".join(secrets_needed(act.unit)),
-        needed=" ".join(files_needed(act.unit)),
+        needed=" ".join((*files_needed(act.unit), *folders_needed(act.unit))),
     )
     words = [str(int(HASH_S))]
     for name, (size, sha256) in sorted(act.files.items()):

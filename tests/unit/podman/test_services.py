@@ -101,12 +101,18 @@ def test_what_a_unit_says_is_read_back_as_it_was_meant() -> None:
 
 
 def test_an_image_that_is_gone_makes_a_release_one_that_nobody_can_go_back_to() -> None:
-    there = json.dumps([{"Id": "1" * 64, "Digest": f"sha256:{'2' * 64}", "Size": 1, "Names": []}])
+    """Its bytes may still lie there without its name: by that it is started."""
+    digest = IMAGE.partition("@")[2]
+    nameless = json.dumps([{"Id": "1" * 64, "Digest": digest, "RepoDigests": [], "Size": 1}])
+    named = json.dumps([{"Id": "1" * 64, "Digest": digest, "RepoDigests": [IMAGE], "Size": 1}])
 
-    gone = place(standing=text(), images=f"0|{there}")
+    gone = place(standing=text(), images=f"0|{nameless}")
+    there = place(standing=text(), images=f"0|{named}")
     unasked = place(standing=text())
 
     assert gone.seen is not None and gone.seen.main is not None and gone.seen.main.failed
+    assert there.seen is not None and there.seen.main is not None
+    assert not there.seen.main.failed
     assert unasked.seen is not None and unasked.seen.main is not None
     assert not unasked.seen.main.failed
 

@@ -46,10 +46,12 @@ class ContainerSeen(Frozen):
 
 
 class ImageSeen(Frozen):
-    """An image that is on the host; `digests` are of the form sha256:HEX."""
+    """An image that is on the host; `digests` are of the form sha256:HEX. Only by `references`,
+    NAME@DIGEST, can it be started: one whose name went to another is there and cannot be had."""
 
     id: str
     digests: tuple[str, ...]
+    references: tuple[str, ...] = ()
     size_bytes: int | None
 
 
@@ -127,5 +129,8 @@ def _image(one: dict[str, Any]) -> ImageSeen:
     ends = [text.rpartition("@")[2] for text in said if isinstance(text, str)]
     digests = [text for text in ends if re.match(SHA256, text.removeprefix("sha256:"))]
     return ImageSeen(
-        id=word(one, "Id"), digests=tuple(dict.fromkeys(digests)), size_bytes=count(one.get("Size"))
+        id=word(one, "Id"),
+        digests=tuple(dict.fromkeys(digests)),
+        size_bytes=count(one.get("Size")),
+        references=tuple(shown(text) for text in said[1:] if isinstance(text, str)),
     )
