@@ -111,7 +111,7 @@ def _state(asked: Asked, seen: ServiceSeen | None) -> State:
         return "DEPLOYING"
     if seen is None:
         return "STOPPED"
-    if seen.main is not None and seen.main.template.unit:
+    if seen.on_host:
         return _unit_state(seen)
     ready = [row for row in seen.serving if _is_ready(seen, row)]
     if not ready:
@@ -157,7 +157,7 @@ def _held_note(holder: Holder) -> str:
 def pin_note(seen: ServiceSeen, key: str) -> str:
     """What a split that meshctl did not write means for whoever deploys next."""
     who = f", last changed by {seen.modifier}" if seen.modifier else ""
-    if seen.main is not None and seen.main.template.unit:
+    if seen.on_host:
         return (
             "the unit that stands there is not what meshctl last put there: `meshctl deploy "
             f"{key}` is refused unless told to --take-traffic"
@@ -184,6 +184,8 @@ def _pinned(ledger: Ledger, seen: ServiceSeen | None) -> bool | None:
     run = ledger.unfinished
     if seen is None or ledger.damaged:
         return None
+    if seen.on_host and not seen.traffic:
+        return False
     if run is None or run.state != "open":
         return is_pinned(ledger, seen)
     now = (traffic.percents(seen.traffic), traffic.percents(traffic.named(seen)))
@@ -201,7 +203,7 @@ def drift(asked: Asked, seen: ServiceSeen | None) -> tuple[Change, ...] | None:
     found: list[Change] = []
     if asked.wanted is not None:
         found += _of_releases(asked.wanted, seen)
-    if seen.main is not None and seen.main.template.unit:
+    if seen.on_host:
         return tuple(found)
     wanted_min = asked.service.scaling.service_min
     if wanted_min != seen.scaling.min:
@@ -257,7 +259,7 @@ def _notes(asked: Asked, seen: ServiceSeen | None) -> tuple[str, ...]:
         )
     if seen is not None and _pinned(asked.ledger, seen):
         notes.append(_moved_note(seen, asked.key, run.run) if run else pin_note(seen, asked.key))
-    if seen is not None and seen.reason and seen.main and seen.main.template.unit:
+    if seen is not None and seen.reason and seen.on_host:
         notes.append(seen.reason)
     if asked.service is None:
         ever = any(run.served for run in asked.ledger.runs)

@@ -92,6 +92,11 @@ class ServiceSeen(Frozen):
         return self.latest_ready if revision == LATEST else revision
 
     @property
+    def on_host(self) -> bool:
+        """Whether its revisions are units of a host; there is no split then, and no door."""
+        return any(revision.template.unit for revision in self.revisions)
+
+    @property
     def serving(self) -> tuple[Share, ...]:
         """The rows that really get requests now, LATEST resolved and merged, largest first."""
         shares: dict[str, int] = {}

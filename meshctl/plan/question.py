@@ -42,7 +42,7 @@ def before_of(
     """The question to the release that serves now, for when it has to be asked again. A unit that
     is down has nothing to be asked."""
     main = seen.main
-    if main is None or (main.template.unit and not seen.ready):
+    if main is None or (seen.on_host and not seen.ready):
         return None
     return CheckRelease(
         where="public" if seen.public else "service",

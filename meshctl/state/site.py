@@ -26,7 +26,8 @@ def site_of(place: Target) -> Site:
     if isinstance(place, CloudRunTarget):
         return Site(f"{place.project}:{place.region}")
     who, _, host = place.address.rpartition("@")
-    return Site(f"{_plain(who) if place.user else 'system'}:{_plain(host)}")
+    whose = (_plain(who) or "user") if place.user else "system"
+    return Site(f"{whose}:{_plain(host)}")
 
 
 def _plain(text: str) -> str:

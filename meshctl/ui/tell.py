@@ -29,7 +29,7 @@ def _status(one: Status, show_values: bool) -> ui.StatusEntry:
         **one.model_dump(exclude={"seen", "drift", "cost", "prices"}),
         serving=_serving(seen) if seen else (),
         tags=_tags(seen) if seen else (),
-        traffic=_traffic(seen) if seen and not _is_unit(seen) else None,
+        traffic=_traffic(seen) if seen and not seen.on_host else None,
         newest=_newest(seen) if seen else None,
         drift=None if one.drift is None else change_entries(one.drift, show_values),
         scaling=ui.ScalingEntry(**seen.scaling.model_dump()) if seen else None,
@@ -71,11 +71,6 @@ def _tags(seen: ServiceSeen) -> tuple[ui.TagEntry, ...]:
         for row in seen.effective
         if row.tag
     )
-
-
-def _is_unit(seen: ServiceSeen) -> bool:
-    """Of a host there is no split, and nobody gets a share of it."""
-    return seen.main is not None and bool(seen.main.template.unit)
 
 
 def _newest(seen: ServiceSeen) -> ui.Newest | None:

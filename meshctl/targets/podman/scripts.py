@@ -148,7 +148,8 @@ file=$(dir "$ext")/$name.$ext; now=$(sum "$file")
   fail 76 "$file was changed since it was written"
 system stop "$name.service" >/dev/null 2>&1
 [ "$ext" = container ] || system disable "$name.service" >/dev/null 2>&1
-rm -f "$file" && system daemon-reload || fail 70 "$file cannot be removed"
+rm -f "$file" || fail 74 "$file cannot be removed"
+system daemon-reload || fail 70 "systemd did not read its units again"
 system reset-failed "$name.service" 2>/dev/null
 rm -f "$kept/$revision.$ext"
 [ -n "$(ls "$kept")" ] || rm -rf "$kept"
@@ -174,6 +175,8 @@ PROVE = (
     _WRITING
     + r"""
 longest=$1; shift
+system show -p Version >/dev/null 2>&1 ||
+  fail 70 "the $whose's systemd does not answer there (loginctl enable-linger starts a user's)"
 work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) || fail 74 "there is no room for a draft"
 trap 'rm -rf "$work"' EXIT
 printf '%s' "$text" >"$work/$name.$ext"

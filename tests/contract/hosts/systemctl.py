@@ -47,6 +47,9 @@ def show(words: list[str]) -> int:
         wanted = words[words.index("-p") + 1]
         print(now(words[-1]).get(wanted, ""))
         return 0
+    if "--" not in words:
+        print("Version=257")
+        return 0
     wanted = ",".join(words[n + 1] for n, word in enumerate(words) if word == "-p").split(",")
     for name in words[words.index("--") + 1 :]:
         print("\n".join(f"{key}={value}" for key, value in now(name).items() if key in wanted))
