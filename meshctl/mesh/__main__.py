@@ -25,6 +25,7 @@ Everything else comes from the environment, too:
   MESH_KEEPALIVE      10s      between two signs of life to a client that waits for a stream
   MESH_KEEPALIVE_GRACE 250ms   for an answer to begin before a stream is opened without it
   MESH_PEER_TIMEOUT   10m      longest silence of a peer that was asked
+  MESH_ANSWER         60m      longest time to the first byte of an answer that is no stream
   MESH_SILENCE        10m      longest silence of a stream, and of any answer that has begun
   MESH_PROXY_CONNECT_RETRIES     8    how often a request is sent again to an engine that came back
   MESH_PROXY_CONNECT_BACKOFF_MS  500  and after how long

@@ -94,7 +94,11 @@ class Child:
             # Also after a good end: a worker the engine started may have outlived it.
             self._signal(signal.SIGKILL)
             await self._process.wait()
-            await Kin(self._process.pid, self._mark).end()
+            left = await Kin(self._process.pid, self._mark).end()
+            if left:
+                pids = ", ".join(map(str, left))
+                self._log.say("error", f"the engine of {self.launch.model} cannot be ended: pid "
+                              f"{pids} lives on after SIGKILL and may hold the card")  # fmt: skip
             if self._reader:
                 self._reader.cancel()
 

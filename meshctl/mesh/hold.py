@@ -33,6 +33,10 @@ class Pace(Protocol):
         within that time does so with its own status; after that, only with an event."""
 
     @property
+    def answer_s(self) -> float:
+        """Longest time to the first byte of an answer that is no stream."""
+
+    @property
     def silence_s(self) -> float:
         """An answer that has begun and goes on no more is given up after so long."""
 
@@ -69,6 +73,8 @@ class Hold:
         self._seen: set[str] = set()
         self.silence_s = pace.silence_s
         """How long its answer may fall silent."""
+        self.answer_s = pace.answer_s
+        """How long nothing may come of one that is no stream."""
         self.why = ""
         """Why it failed, for the log."""
         self.outcome: Outcome = "left"

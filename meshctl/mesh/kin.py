@@ -27,19 +27,21 @@ class Kin:
     group: int
     mark: str
 
-    async def end(self) -> None:
+    async def end(self, longest_s: float = LONGEST_S) -> tuple[int, ...]:
         """Kills them, also those who are born meanwhile; returns when none lives.
 
-        Only then is the memory of the card free.
+        Only then is the memory of the card free. Else the pids of those who live on all the same:
+        the kernel holds them, in a driver that hangs as a rule.
         """
-        for _ in range(round(LONGEST_S / POLL_S)):
-            alive = list(self._alive())
+        for _ in range(round(longest_s / POLL_S)):
+            alive = tuple(self._alive())
             if not alive:
-                return
+                return ()
             for pid in alive:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
             await asyncio.sleep(POLL_S)
+        return tuple(self._alive())
 
     def _alive(self) -> Iterator[int]:
         """A zombie does not live: whoever should reap it may never do so."""

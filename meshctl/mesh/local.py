@@ -148,7 +148,7 @@ class Engines:
         if engine is None:
             raise _Away(f"the engine of {model} is being loaded again")
         who = f"the engine of {model}"
-        longest_s = hold.silence_s if sending.stream else None
+        longest_s = hold.silence_s if sending.stream else hold.answer_s
         asked = self._upstreams.engine(
             engine.url, sending.path, sending.headers, sending.body, fresh=fresh
         )
@@ -158,13 +158,12 @@ class Engines:
             return await relay(hold, upstream, first, headers, who)
 
 
-async def _heard(word: Awaitable[Word], hold: Hold, who: str, longest_s: float | None) -> Word:
+async def _heard(word: Awaitable[Word], hold: Hold, who: str, longest_s: float) -> Word:
     """The first that comes of an answer. Raises Failed when it does not come in time.
 
-    An answer that is no stream has no such time: nothing of it comes before its end.
+    Of one that is no stream nothing comes before its end, so it has longer; but a wedged engine
+    kept its turn for ever once, and with it the card.
     """
-    if longest_s is None:
-        return await word
     limit = asyncio.timeout(longest_s)
     try:
         async with limit:

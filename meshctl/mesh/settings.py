@@ -57,6 +57,7 @@ class Settings:
     connect_backoff_s: float
     peer_timeout_s: float
     silence_s: float
+    answer_s: float
     switch: SwitchPlace | None = None
     cache_bytes: int | None = None
     """Room for fetched payloads; None is as much as the disk has."""
@@ -98,6 +99,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         / 1000,
         peer_timeout_s=_seconds(environ, "MESH_PEER_TIMEOUT", default="10m"),
         silence_s=_seconds(environ, "MESH_SILENCE", default="10m"),
+        answer_s=_seconds(environ, "MESH_ANSWER", default="60m"),
         switch=switch,
         cache_bytes=_bytes(environ, "MESH_CACHE"),
     )

@@ -82,6 +82,18 @@ def test_half_an_answer_is_a_502_and_not_asked_for_again(asked: Asked, say: str)
     assert times == 1
 
 
+def test_an_answer_that_is_no_stream_gives_its_turn_back_when_its_time_is_over(
+    launch: Launcher,
+) -> None:
+    mesh = launch([scripted("m", "--mode", "wedged")], MESH_ANSWER="1s", **QUICK)
+
+    answer = mesh.chat(model="m")
+    again = mesh.chat(model="m")
+
+    for one in (answer, again):  # the second one had to have the turn of the first
+        assert (one.status_code, one.json()["error"]["code"]) == (504, "upstream_silent")
+
+
 def test_a_stream_that_never_begins_is_given_up_and_the_log_says_why(launch: Launcher) -> None:
     mesh = launch([scripted("m", "--mode", "wedged")], **QUICK)
 

@@ -83,3 +83,13 @@ def test_an_engine_that_never_was_is_gone_at_once() -> None:
     end(Kin(2**22 + 1, "of nobody"))
 
     assert time.monotonic() - began < 4, "less than it would wait for one that lives"
+
+
+def test_who_could_not_be_ended_in_time_is_named() -> None:
+    mark = secrets.token_hex(8)
+    group, worker = orphan("leaves", mark)
+
+    left = asyncio.run(asyncio.wait_for(Kin(group, mark).end(longest_s=0.0), 60))
+
+    assert left == (worker,)
+    end(Kin(group, mark))
