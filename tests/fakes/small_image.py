@@ -62,6 +62,7 @@ class Small(Handler):
 def script() -> argparse.Namespace:
     """What fake_engine.py would have read from its command line."""
     return argparse.Namespace(
+        host="127.0.0.1",
         port=int(os.environ["PORT"]),
         mode=MODE if MODE in MODES else "ok",
         model="small",
