@@ -71,6 +71,13 @@ def _only_candidate(seen: ServiceSeen, move: Move) -> Revision:
     known = ", ".join(sorted(str(tagged[revision.name]) for revision in passed))
     if passed:
         raise UsageError(f"{move.key} has several candidates: {known}", hint="choose: --tag TAG")
+    if seen.on_host:
+        raise Refused(
+            f"{move.target} has one port for {move.key}: there is no traffic to be shared",
+            hint=f"`meshctl deploy {move.key}` replaces what serves, `meshctl rollback {move.key}` "
+            "goes back",
+            place=f"{move.target}/{move.name}",
+        )
     raise Refused(
         f"{move.key} has no candidate that passed and has a tag",
         hint=f"`meshctl canary {move.key}` makes one; an earlier release is named by --release",

@@ -174,4 +174,6 @@ def _why_none(one: Status) -> tuple[str, ...]:
         return one.notes
     if one.seen is None:
         return ("not deployed",)
+    if one.seen.on_host:
+        return ("a host of your own sends no bill",)
     return ("an embedded cloud sends no bill; `prices` in the fleet file gives it one",)
