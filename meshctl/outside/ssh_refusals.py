@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shlex import join
+from typing import TYPE_CHECKING
 
 from meshctl.errors import MeshctlError, Refused, Unreachable
+from meshctl.outside.ssh_known import files_of
 
 if TYPE_CHECKING:
     import asyncssh
@@ -22,10 +23,24 @@ class Stranger:
     def __init__(self) -> None:
         self.fingerprint = ""
         self.known = False
-        self.known_hosts: Any = ()
-        """The files that know hosts, as the user's configuration has it; () is the usual one."""
+        self.name = ""
+        """How known_hosts has the host: by its real name, and with its port where it is not 22."""
+        self._own: list[str] = []
 
-    def watching(self) -> asyncssh.SSHClient:
+    def looks_for(self, settings: asyncssh.SSHClientConnectionOptions) -> None:
+        """Whom it is asked for."""
+        name = settings.host_key_alias or settings.host
+        self.name = name if settings.port == 22 else f"[{name}]:{settings.port}"
+        if settings.known_hosts:
+            self._own = [str(file) for file in files_of(settings)[:1]]
+
+    @property
+    def forgetting(self) -> str:
+        """The command that takes its known keys away."""
+        own = ["-f", *self._own] if self._own else []
+        return join(["ssh-keygen", *own, "-R", self.name])
+
+    def watching(self, known: asyncssh.SSHKnownHosts) -> asyncssh.SSHClient:
         """A client that takes no unknown key, and notes it here."""
         import asyncssh
 
@@ -34,18 +49,16 @@ class Stranger:
                 client, host: str, addr: str, port: int, key: asyncssh.SSHKey
             ) -> bool:
                 self.fingerprint = f"{key.get_algorithm()} {key.get_fingerprint()}"
-                self.known = _is_known(self.known_hosts, host, addr, port)
+                self.known = _is_known(known, host, addr, port)
                 return False
 
         return Watching()
 
 
-def _is_known(files: Any, host: str, addr: str, port: int) -> bool:
+def _is_known(known: asyncssh.SSHKnownHosts, host: str, addr: str, port: int) -> bool:
     """Whether any key is known by this name."""
     import asyncssh
 
-    usual = Path("~/.ssh/known_hosts").expanduser()
-    known = files or (str(usual) if usual.is_file() else b"")
     keys, *_ = asyncssh.match_known_hosts(known, host, addr, None if port == 22 else port)
     return bool(keys)
 
@@ -56,8 +69,11 @@ def refusal(address: str, error: Exception, stranger: Stranger, longest_s: float
 
     if isinstance(error, TimeoutError | asyncio.TimeoutError):
         return _unreachable(address, f"no answer within {longest_s:g} s")
-    if isinstance(error, asyncssh.HostKeyNotVerifiable | asyncssh.KeyExchangeFailed):
+    if isinstance(error, asyncssh.HostKeyNotVerifiable):
         return _not_the_known_one(address, error, stranger)
+    if isinstance(error, asyncssh.KeyExchangeFailed):
+        hint = f"see what `ssh -v {address} true` agrees on"
+        return Refused(f"{address} and we speak no common SSH: {error}", hint=hint, place=address)
     if isinstance(error, asyncssh.PermissionDenied):
         hint = f"see what `ssh -v {address} true` offers; `ssh-add -l` lists the keys of the agent"
         return Refused(f"{address} does not let us in: {error}", hint=hint, place=address)
@@ -79,13 +95,17 @@ def _unreachable(address: str, why: str) -> Unreachable:
 
 
 def _not_the_known_one(address: str, error: Exception, stranger: Stranger) -> Refused:
-    """A key that nobody knows is a question for a person; a changed one may be an attack."""
-    if stranger.known or not stranger.fingerprint:
+    """A key that nobody knows is a question for a person; a changed one may be an attack. Without
+    a key that was shown (a certificate, a revoked key) nothing is said of another."""
+    if not stranger.fingerprint:
+        hint = f"see what `ssh -v {address} true` says of its host key"
+        return Refused(f"the key of {address} is not accepted: {error}", hint=hint, place=address)
+    if stranger.known:
         return Refused(
-            f"{address} is NOT the host that is known by this name: its key has changed"
-            + (f" to {stranger.fingerprint}" if stranger.fingerprint else f" ({error})"),
+            f"{address} is NOT the host that is known by this name: its key has changed to"
+            f" {stranger.fingerprint}",
             hint="do not go on before you know why: a new installation, or somebody in between."
-            f" Then `ssh-keygen -R {_host(address)}`, and connect by hand",
+            f" Then `{stranger.forgetting}`, and connect by hand",
             place=address,
         )
     return Refused(
@@ -94,7 +114,3 @@ def _not_the_known_one(address: str, error: Exception, stranger: Stranger) -> Re
         " there, `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub`",
         place=address,
     )
-
-
-def _host(address: str) -> str:
-    return address.rpartition("@")[2]

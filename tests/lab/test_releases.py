@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.lab.machine import Machine
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 PORT = 7773
+PAGE = Path(__file__).parents[2] / "docs/hosts.md"
 
 
 @pytest.fixture
@@ -218,6 +220,18 @@ def test_a_rollout_that_was_killed_is_gone_on_with(bench: Bench) -> None:
     done = bench.meshctl("resume", "small")
 
     assert (done.code, bench.serving()) == (0, "two"), done.told
+
+
+def test_every_command_of_the_page_on_releases_can_be_typed_as_it_stands(bench: Bench) -> None:
+    page = PAGE.read_text(encoding="utf-8").partition("## What is there")[0]
+    commands = re.findall(r"^\$ meshctl (.*)$", page, re.MULTILINE)
+    bench.deploy("--reply", "one")
+    bench.wants("--reply", "two")
+
+    done = [bench.meshctl(*command.split(), MESHCTL_YES="1") for command in commands]
+
+    assert [one.code for one in done] == [0] * 4, (commands, done)
+    assert bench.serving() == "one", "the page ends with a rollback"
 
 
 @pytest.mark.timeout(1800)

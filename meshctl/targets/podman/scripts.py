@@ -32,14 +32,18 @@ READ = (
     + r"""
 say() { printf '\n%s section %s %s\n' "$token" "$1" "$2"; }
 for name; do
+  mine=
   for ext in container service; do
     file=$(dir $ext)/$name.$ext
     [ -f "$file" ] || continue
+    mine=1
     say "standing:$name:$ext" "$(sum "$file")"; cat "$file"
     for drop in "$file".d/*.conf; do
       [ -e "$drop" ] && { say "drop-in:$name:$ext" 0; echo "$drop"; }
     done
   done
+  file=$(system show -p FragmentPath --value -- "$name.service")
+  [ -n "$mine" ] || [ ! -f "$file" ] || { say "elsewhere:$name:$file" 0; cat "$file"; }
   for file in "$store/services/$name/$name"-*.container "$store/services/$name/$name"-*.service; do
     [ -f "$file" ] || continue
     say "kept:$name:${file##*/}" "$(stat -c %Y "$file")"; cat "$file"

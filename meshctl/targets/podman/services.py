@@ -71,6 +71,11 @@ def _place(said: Sections, token: str, name: str, host: str, there: frozenset[st
             revision = f"{name}-{found.release}-found"
             revisions[revision] = found.model_copy(update={"name": revision})
         standing = Standing(ext, section.rc, revision)
+    away = said.under(f"elsewhere:{name}:")
+    if away and standing is None:
+        found = _revision("", away[0].text, "", there)
+        standing = Standing("service", "", f"{name}-{found.release}-found")
+        revisions[standing.revision] = found.model_copy(update={"name": standing.revision})
     unit = _unit(said[f"unit:{name}"], said[f"journals:{name}"], token, f"{name}.service")
     files = {revision: f"{revision}.{ext}" for revision, (ext, _) in kept.items()}
     if not revisions:
@@ -78,6 +83,9 @@ def _place(said: Sections, token: str, name: str, host: str, there: frozenset[st
     drops = [said[f"drop-in:{name}:{ext}"].text for ext, _ in stands]
     seen = _seen(name, host, tuple(revisions.values()), standing, unit)
     barred = _barred(name, [ext for ext, _ in stands], [drop for drop in drops if drop])
+    if away:
+        path = shown(away[0].name.removeprefix(f"elsewhere:{name}:"))
+        barred = f"{name}.service is the unit of {path}, which is not meshctl's to write"
     labels = _labels(said[f"labels:{name}"].text)
     seen = seen.model_copy(update={"barred": barred, "labels": labels})
     return Place(seen, standing, unit, files)

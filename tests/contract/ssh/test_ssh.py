@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from meshctl.errors import Refused, Unreachable
 from meshctl.outside.shell import Result
 from meshctl.outside.ssh import MOST_BYTES, Command, Hosts, script
-from tests.contract.ssh.servers import Server, Servers, servers
+from tests.contract.ssh.servers import Server, Servers, servers, wait_until_gone
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +68,6 @@ def test_one_connection_serves_all_commands(some: Servers, attic: Server) -> Non
     assert attic.connections == before + 1
 
 
-def wait_until_gone(pid: int) -> None:
-    """Fails when the process goes on."""
-    end = time.monotonic() + 60
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < end, "it was not ended on the host"
-        time.sleep(0.05)
-
-
 def test_a_command_past_its_time_is_ended_and_the_connection_is_not(
     hosts: Hosts, tmp_path: Path
 ) -> None:
@@ -122,6 +114,67 @@ def test_a_host_with_another_key_is_told_from_a_new_one(some: Servers) -> None:
 
     assert "NOT the host that is known by this name" in refused.value.message
     assert impostor.fingerprint in refused.value.message
+    assert f"-R '[127.0.0.1]:{impostor.port}'" in refused.value.hint
+
+
+def test_a_host_whose_key_is_of_another_kind_now_is_no_new_one(some: Servers) -> None:
+    other = some.start(key_type="ecdsa-sha2-nistp256")
+    before = replace(some.start(), port=other.port)
+
+    with Hosts(some.options([before], old=other)) as hosts, pytest.raises(Refused) as refused:
+        hosts.run("old", Command(("true",)))
+
+    assert "NOT the host that is known by this name" in refused.value.message
+    assert other.fingerprint in refused.value.message
+    assert f"-R '[127.0.0.1]:{other.port}'" in refused.value.hint
+
+
+def test_of_the_keys_of_a_host_the_known_one_counts(some: Servers) -> None:
+    host = some.start(key_type="ssh-rsa", also="ssh-ed25519")
+
+    with Hosts(some.options([host], host=host)) as hosts:
+        told = hosts.run("host", Command(("true",)))
+
+    assert told.code == 0
+
+
+@pytest.mark.parametrize("files", ["none", "/dev/null", "/nowhere/known_hosts"])
+def test_without_a_list_of_known_hosts_nobody_is_known(
+    some: Servers, attic: Server, files: str
+) -> None:
+    [config] = some.options([attic], attic=attic)["config"]
+    written = Path(config).read_text()
+    Path(config).write_text(f"UserKnownHostsFile {files}\n{written}")
+
+    with Hosts({"config": [config]}) as hosts, pytest.raises(Refused, match="not known yet"):
+        hosts.run("attic", Command(("true",)))
+
+
+def test_a_list_that_is_missing_beside_one_that_is_there_is_no_matter(
+    some: Servers, attic: Server
+) -> None:
+    [config] = some.options([attic], attic=attic)["config"]
+    written = Path(config).read_text()
+    Path(config).write_text(written.replace("KnownHostsFile ", "KnownHostsFile /nowhere/else "))
+
+    with Hosts({"config": [config]}) as hosts:
+        assert hosts.run("attic", Command(("true",))).ok
+
+
+def test_a_host_that_failed_is_tried_again(some: Servers) -> None:
+    host = some.start()
+    some.stop(host)
+
+    with Hosts(some.options([host], host=host)) as hosts:
+        with pytest.raises(Unreachable):
+            hosts.run("host", Command(("true",)))
+        back = some.start(port=host.port)
+        with pytest.raises(Refused, match="NOT the host"):
+            hosts.run("host", Command(("true",)))
+        some.options([back], host=back)
+        told = hosts.run("host", Command(("echo", "back")))
+
+    assert told.out == "back\n"
 
 
 def test_who_is_not_let_in_is_refused_not_unreachable(some: Servers, tmp_path: Path) -> None:
