@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from meshctl.ui import (
     answers,
     asked,
+    bench,
     boot,
     budget,
     documents,
@@ -48,7 +49,7 @@ def json_page(made: str) -> str:
 def kinds() -> set[type[Document]]:
     """Every type that has a kind."""
     modules = (
-        documents, answers, asked, boot, budget, federation, host_check, host_sweep, hosts,
+        documents, answers, asked, bench, boot, budget, federation, host_check, host_sweep, hosts,
         payload_upkeep, payloads, states, upkeep,
     )  # fmt: skip
     named = [each for module in modules for each in vars(module).values()]

@@ -100,10 +100,23 @@ COMMANDS: tuple[Command | Group, ...] = (
             Command("compare", "meshctl.cli.payload:compare", "Say whether B can replace A."),
             Command("fetch", "meshctl.cli.fetch:fetch", "Fetch model files, every byte proved."),
             Command("verify", "meshctl.cli.payload_verify:verify", "Read files whole, prove them."),
+            Command(
+                "publish", "meshctl.cli.payload_publish:publish", "Put files into S3 or R2, proved."
+            ),
             Command("list", "meshctl.cli.payload_list:list_", "Say what is there, and could go."),
             Command("retire", "meshctl.cli.payload_retire:retire", "Move free files to the trash."),
             Command("restore", "meshctl.cli.payload_trash:restore", "Bring retired files back."),
             Command("purge", "meshctl.cli.payload_trash:purge", "Delete retired files for good."),
+        ),
+    ),
+    Group(
+        "bench",
+        "Measure how fast a running release is, and whether to believe it.",
+        ASK,
+        (
+            Command("run", "meshctl.cli.bench:run", "Measure decode, prefill and first token."),
+            Command("compare", "meshctl.cli.bench:compare", "Say whether A is faster than B."),
+            Command("report", "meshctl.cli.bench:report", "Compute a recording anew; draw it."),
         ),
     ),
     Group(

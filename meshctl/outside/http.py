@@ -110,7 +110,7 @@ def _answer(
     timeout_s: float,
     session_of: Callable[[str, Watch], contextlib.AbstractContextManager[Any]],
 ) -> Iterator[tuple[Any, Iterator[bytes]]]:
-    _refuse_unsendable(request)
+    refuse_unsendable(request)
     with Watch(timeout_s) as watch, session_of(request.url, watch) as session:
         with _in_our_words(request.url, watch):
             answer = session.request(
@@ -148,7 +148,7 @@ def _as_given(prepared: Any) -> Any:
     return prepared
 
 
-def _refuse_unsendable(request: Request) -> None:
+def refuse_unsendable(request: Request) -> None:
     """Before the libraries do: their messages quote the value, and it may be a secret."""
     for name, value in request.headers.items():
         if not _SENDABLE.fullmatch(value):
@@ -205,12 +205,14 @@ def _chunks(raw: Any, url: str, watch: Watch) -> Iterator[bytes]:
 
 
 def _at_most(chunks: Iterator[bytes], limit: int) -> bytes:
-    body = bytearray()
+    """Joined once: a buffer that grows with each chunk cost a fetch half of its time."""
+    kept, length = [], 0
     for chunk in chunks:
-        body += chunk
-        if len(body) >= limit:
+        kept.append(chunk)
+        length += len(chunk)
+        if length >= limit:
             break
-    return bytes(body[:limit])
+    return b"".join(kept)[:limit]
 
 
 def _bounded(chunks: Iterator[bytes], url: str) -> Iterator[bytes]:

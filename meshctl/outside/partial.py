@@ -133,7 +133,7 @@ def _locked(to: Path, clock: Clock, wait_s: float) -> int:
             continue
         if clock.monotonic() >= deadline:
             raise LockHeld(
-                "another process fetches this file now",
+                "another process fetches or publishes this file now",
                 place=str(to),
                 hint="let it finish, or wait for it: --lock-wait 30m",
             )

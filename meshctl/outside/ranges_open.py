@@ -60,9 +60,16 @@ def open_folder(source: Source, path: str, doors: Doors) -> Folder:
     )
 
 
-def _s3(source: Source, prefix: str, doors: Doors) -> Folder:
+def _s3(source: Source, prefix: str, doors: Doors) -> S3Folder:
+    place = f"{source.scheme}://{source.place}"
+    return S3Folder(s3_maker(source, doors), place, source.place, prefix, doors.calls)
+
+
+def s3_maker(source: Source, doors: Doors) -> Callable[[], Any]:
+    """Makes the client of a bucket of s3:// or r2://. Raises UsageError for an R2 bucket without an
+    account; what it returns, for an endpoint that is no URL."""
     r2 = source.scheme == "r2"
-    where = BucketPlace("r2" if r2 else "s3", source.place, prefix)
+    where = BucketPlace("r2" if r2 else "s3", source.place, "")
     endpoint = r2_endpoint(where, doors.environ) if r2 else None
     keys = r2_keys(doors.environ) if r2 else None
 
@@ -74,7 +81,7 @@ def _s3(source: Source, prefix: str, doors: Doors) -> Folder:
         except ValueError as error:
             raise UsageError(str(error), place=str(where), hint="correct the endpoint") from error
 
-    return S3Folder(client, f"{source.scheme}://{source.place}", source.place, prefix, doors.calls)
+    return client
 
 
 class PackageFolder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from meshctl.ui import (
     answers,
     asked,
+    bench,
     boot,
     budget,
     federation,
@@ -75,6 +76,10 @@ def _more(document: ui.Document) -> list[str]:
             return [*document.runs, *document.locks]
         case budget.Budget():
             return [document.verdict]
+        case bench.Bench():
+            return ["valid" if document.valid else "invalid"]
+        case bench.BenchCompare():
+            return [document.result if document.valid else "invalid"]
         case boot.BudgetBoot():
             return [finding.id for finding in document.findings] or ["booted"]
         case upkeep.Cost():

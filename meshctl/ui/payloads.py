@@ -11,6 +11,7 @@ from meshctl.payloads.compare import Difference
 from meshctl.payloads.compare import Verdict as Likeness
 from meshctl.payloads.header import Header
 from meshctl.payloads.inspect import Inspection
+from meshctl.payloads.outgoing import Published
 from meshctl.payloads.wanted import Fetched
 from meshctl.spec.model import Frozen
 from meshctl.ui.documents import Document, Overall
@@ -104,6 +105,38 @@ class PayloadFetch(Document):
 
     kind: Literal["payload-fetch/v1"] = "payload-fetch/v1"
     files: tuple[FetchedEntry, ...]
+
+
+class PublishedEntry(Frozen):
+    """One object that was read back whole."""
+
+    path: str
+    to: str
+    bytes: int
+    sha256: str
+    version: str = Field(description="the ETag of the state that was read back")
+    sent: int = Field(description="bytes that were sent now")
+    resumed: int = Field(description="bytes that an earlier process had sent")
+    there: bool = Field(description="it was there before, and was only read")
+
+
+class PayloadPublish(Document):
+    """Files that are in a bucket, each read back; what could not be proved is an error instead."""
+
+    kind: Literal["payload-publish/v1"] = "payload-publish/v1"
+    files: tuple[PublishedEntry, ...]
+
+
+def publish_document(found: Sequence[Published]) -> PayloadPublish:
+    """What was published as its document."""
+    rows = tuple(
+        PublishedEntry(
+            path=str(p.path), to=p.to, bytes=p.bytes, sha256=p.sha256, version=p.version,
+            sent=p.sent, resumed=p.resumed, there=p.there,
+        )
+        for p in found
+    )  # fmt: skip
+    return PayloadPublish(files=rows)
 
 
 def fetch_document(found: Sequence[Fetched]) -> PayloadFetch:

@@ -15,8 +15,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "meshctl"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 LAYERS = (
-    "cli", "ui", "observe", "rollout", "targets", "verify", "build", "plan", "budget", "payloads",
-    "state", "outside", "spec", "engines", "secret", "quantities", "errors", "mesh", "emulator",
+    "cli", "ui", "observe", "bench", "rollout", "targets", "verify", "build", "plan", "budget",
+    "payloads", "state", "outside", "spec", "engines", "secret", "quantities", "errors", "mesh",
+    "emulator",
 )  # fmt: skip
 BREACHES = [
     ("The import law", "state", "import meshctl.plan"),

@@ -7,6 +7,7 @@ import json
 from meshctl.ui import (
     answers,
     asked,
+    bench,
     boot,
     budget,
     federation,
@@ -20,6 +21,7 @@ from meshctl.ui import (
 )
 from meshctl.ui import documents as ui
 from meshctl.ui.render.adopt import adopt_lines
+from meshctl.ui.render.bench import bench_lines, compare_lines
 from meshctl.ui.render.budget import budget_lines
 from meshctl.ui.render.budget_boot import budget_boot_lines
 from meshctl.ui.render.cost import cost_lines
@@ -36,6 +38,7 @@ from meshctl.ui.render.payload import (
     payload_compare_lines,
     payload_fetch_lines,
     payload_lines,
+    payload_publish_lines,
 )
 from meshctl.ui.render.payload_upkeep import payload_upkeep_lines
 from meshctl.ui.render.peers import peers_lines
@@ -101,6 +104,10 @@ def _render_answer(document: ui.Document, width: int) -> list[str]:
             return demo_lines(document)
         case budget.Budget():
             return budget_lines(document, width)
+        case bench.Bench():
+            return bench_lines(document, width)
+        case bench.BenchCompare():
+            return compare_lines(document, width)
         case boot.BudgetBoot():
             return budget_boot_lines(document, width)
         case asked.Quota():
@@ -131,6 +138,8 @@ def _render_answer(document: ui.Document, width: int) -> list[str]:
             return payload_compare_lines(document, width)
         case payloads.PayloadFetch():
             return payload_fetch_lines(document, width)
+        case payloads.PayloadPublish():
+            return payload_publish_lines(document, width)
     if isinstance(document, payload_upkeep.Upkeep):
         return payload_upkeep_lines(document, width)
     return _render_text(document)

@@ -9,6 +9,8 @@ from meshctl.ui.payloads import (
     Payload,
     PayloadCompare,
     PayloadFetch,
+    PayloadPublish,
+    PublishedEntry,
     TensorsEntry,
 )
 from meshctl.ui.render.text import columns, sign, wrapped, wrapped_facts
@@ -66,6 +68,26 @@ def _fetched(row: FetchedEntry, width: int) -> list[str]:
         ("proved", proved),
     ]
     return [row.path, *wrapped_facts(facts, width)]
+
+
+def payload_publish_lines(document: PayloadPublish, width: int) -> list[str]:
+    """Each object with what was sent for it; all of them were read back."""
+    return [line for row in document.files for line in _published(row, width)]
+
+
+def _published(row: PublishedEntry, width: int) -> list[str]:
+    if row.there:
+        how = "it was there: nothing was sent"
+    else:
+        how = f"{show_bytes(row.sent)} were sent"
+        how += f", {show_bytes(row.resumed)} before" if row.resumed else ""
+    facts = [
+        ("from", row.path),
+        ("size", f"{show_bytes(row.bytes)}, {row.bytes:,} bytes; {how}"),
+        ("sha256", row.sha256),
+        ("proved", f"read back whole, version {row.version}"),
+    ]
+    return [row.to, *wrapped_facts(facts, width)]
 
 
 def _facts(document: Payload) -> list[tuple[str, str | None]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from meshctl.payloads.compare import Difference
+from meshctl.payloads.outgoing import Published
 from meshctl.payloads.wanted import Fetched
 from meshctl.ui.documents import Document
 from meshctl.ui.names import names
@@ -19,6 +20,7 @@ from meshctl.ui.payloads import (
     TypeEntry,
     compare_document,
     fetch_document,
+    publish_document,
 )
 from meshctl.ui.render import render
 
@@ -61,6 +63,14 @@ DIFFERENT = compare_document(
                    "a label: engines go by the type of each tensor"),
     ),
 )  # fmt: skip
+PUBLISHED = publish_document(
+    (
+        Published(Path("models/qwen3-8b/qwen3-8b.q4km.knot"), "r2://models/qwen3-8b.q4km.knot",
+                  4789000000, "3" * 64, '"0123456789abcdef0123456789abcdef-571"', 4089000000,
+                  700000000),
+        Published(Path("m.gguf"), "s3://models/m.gguf", 512, "4" * 64, '"0123"', there=True),
+    )
+)  # fmt: skip
 FETCHED = fetch_document(
     (
         Fetched("hub:org/qwen3-8b-gguf@0123456789abcdef0123456789abcdef01234567/qwen3-8b.gguf",
@@ -73,6 +83,7 @@ FETCHED = fetch_document(
 )  # fmt: skip
 DOCUMENTS: dict[str, Document] = {
     "payload-fetch": FETCHED,
+    "payload-publish": PUBLISHED,
     "payload-sound": SOUND,
     "payload-broken": BROKEN,
     "payload-opaque": OPAQUE,

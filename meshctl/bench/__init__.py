@@ -1,0 +1,1 @@
+"""Measures a running release, and says when a measurement is worth nothing."""
