@@ -5,38 +5,48 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.lab.machine import Machine
-from tests.lab.tree import tree, unfit
+from tests.lab.slots import numbers
+from tests.lab.tree import kept, tree, unfit
 
 Boot = Callable[[int], Machine]
 
 
 @pytest.fixture(scope="session")
-def booted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boot]:
-    """The machine of a number, from 1; skipped with its reason where none can be booted."""
+def booted() -> Iterator[Boot]:
+    """The first, the second machine and so on; skipped with its reason where none can be booted."""
     if why := unfit():
         pytest.skip(why)
-    folder = tmp_path_factory.mktemp("lab")
+    with TemporaryDirectory(prefix="run-", dir=kept(), ignore_cleanup_errors=True) as folder:
+        yield from _booting(Path(folder))
+
+
+def _booting(folder: Path) -> Iterator[Boot]:
+    """Not below pytest's own folders: it cannot remove what a killed session left mounted."""
     key = folder / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     known: dict[int, Machine] = {}
 
-    def boot(number: int) -> Machine:
-        if number not in known:
-            home = folder / f"lab{number}"
-            home.mkdir()
-            known[number] = Machine(number, tree(), home, key)
-            known[number].boot()
-        return known[number]
+    with numbers(kept()) as ours:
 
-    try:
-        yield boot
-    finally:
-        for machine in known.values():
-            machine.end()
+        def boot(nth: int) -> Machine:
+            if nth not in known:
+                number = ours[nth - 1]
+                home = folder / f"lab{number}"
+                home.mkdir()
+                known[nth] = Machine(number, tree(), home, key)
+                known[nth].boot()
+            return known[nth]
+
+        try:
+            yield boot
+        finally:
+            for machine in known.values():
+                machine.end()
 
 
 @pytest.fixture(scope="session")

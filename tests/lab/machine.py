@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -18,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from meshctl.outside.shell import Result
+from tests.lab.disk import furnish, must
+from tests.lab.slots import children, sweep
 
 PATIENCE_S = 120.0
 _NSPAWN = (
@@ -27,6 +28,12 @@ _NSPAWN = (
     "--console=pipe",
     "--capability=all",
     "--system-call-filter=add_key keyctl bpf",
+)
+_SSH = (
+    "BatchMode=yes",
+    "ConnectTimeout=5",
+    "ServerAliveInterval=5",
+    "StrictHostKeyChecking=yes",
 )
 _CLEAN = ("env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C")
 _SPACES = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
@@ -48,9 +55,9 @@ class Machine:
 
     def boot(self) -> None:
         """Its disk and its link are made, and it is up when sshd answers."""
-        self.sweep()
+        sweep(self.name, self._card, self._space)
         self._link()
-        self._disk()
+        furnish(self.folder, self._tree, self.name, self.key)
         self._ending = False
         self._watch = threading.Thread(target=self._keep_up, daemon=True)
         self._watch.start()
@@ -61,30 +68,56 @@ class Machine:
         self.cut_power()
         if self._watch:
             self._watch.join(PATIENCE_S)
-        self.sweep()
+        sweep(self.name, self._card, self._space)
 
     def cut_power(self) -> None:
         """As if the plug were pulled; it comes up again unless it is being ended."""
-        if self._process and self._process.poll() is None:
-            leader = self.leader()
+        process, leader = self._process, self.leader()
+        if process and process.poll() is None:
             if leader:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(leader, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(PATIENCE_S)
+
+    def reboot(self) -> None:
+        """From inside, as its root does it. Raises AssertionError where no other boot answers."""
+        before = self.boot_id()
+        assert before, f"{self.name} does not answer"
+        self.ssh("systemctl", "--no-block", "reboot")
+        limit = time.monotonic() + PATIENCE_S
+        while self.boot_id() in (before, ""):
+            assert time.monotonic() < limit, f"{self.name} did not reboot: {self.log()[-3000:]}"
+            time.sleep(0.2)
+
+    def boot_id(self) -> str:
+        """Another one after each boot, "" while it does not answer over the link."""
+        return self.ssh("cat", "/proc/sys/kernel/random/boot_id").out.strip()
+
+    def ssh(self, *words: str) -> Result:
+        """One command as any client of its sshd runs it; code 255 where the link is down."""
+        known = f"UserKnownHostsFile={self.folder}/known"
+        options = (*_SSH, known, f"IdentityFile={self.key}")
+        command = ["ssh", "-F", "none", *(f"-o{each}" for each in options)]
+        done = subprocess.run(
+            [*command, f"root@{self.address}", *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S,
+        )  # fmt: skip
+        return Result(done.returncode, done.stdout, done.stderr)
 
     def cut_link(self) -> None:
-        _must("ip", "link", "set", self._card, "down")
+        must("ip", "link", "set", self._card, "down")
 
     def heal_link(self) -> None:
-        _must("ip", "link", "set", self._card, "up")
+        must("ip", "link", "set", self._card, "up")
 
     def run(self, argv: Sequence[str], *, input: bytes = b"") -> Result:
         """One command as its root, by its namespaces: the link may be cut. Bytes that are no text
         survive in `out` as surrogates."""
         leader = self.leader()
         assert leader, f"{self.name} is not up"
-        enter = ("nsenter", f"--target={leader}", *_SPACES, "--wd=/", "--", *_CLEAN)
+        enter = ("nsenter", f"--target={leader}", *_SPACES, "--", *_CLEAN)
         done = subprocess.run([*enter, *argv], input=input, capture_output=True, timeout=PATIENCE_S)
         out = done.stdout.decode(errors="surrogateescape")
         return Result(done.returncode, out, done.stderr.decode(errors="replace"))
@@ -104,8 +137,7 @@ class Machine:
         process = self._process
         if process is None or process.poll() is not None:
             return None
-        listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-        return next((int(pid) for pid in listed.split()), None)
+        return next(iter(children(process.pid)), None)
 
     def until_up(self) -> None:
         """Raises AssertionError where sshd does not answer in time."""
@@ -125,55 +157,25 @@ class Machine:
         path = self.folder / "console"
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def sweep(self) -> None:
-        """Whatever an earlier run left, were it killed."""
-        subprocess.run(["pkill", "-9", "-f", f"--machine={self.name} "], capture_output=True)
-        for mounted in (self.folder / "root", self.folder / "disk"):
-            subprocess.run(["umount", "-l", str(mounted)], capture_output=True)
-        subprocess.run(["ip", "link", "del", self._card], capture_output=True)
-        subprocess.run(["ip", "netns", "del", self._space], capture_output=True)
-
     def _link(self) -> None:
-        _must("ip", "netns", "add", self._space)
-        _must("ip", "link", "add", self._card, "type", "veth", "peer", "name", "eth0",
+        must("ip", "netns", "add", self._space)
+        must("ip", "link", "add", self._card, "type", "veth", "peer", "name", "eth0",
               "netns", self._space)  # fmt: skip
-        _must("ip", "addr", "add", f"{self._gate}/24", "dev", self._card)
-        _must("ip", "link", "set", self._card, "up")
-        _must("ip", "-n", self._space, "addr", "add", f"{self.address}/24", "dev", "eth0")
+        must("ip", "addr", "add", f"{self._gate}/24", "dev", self._card)
+        must("ip", "link", "set", self._card, "up")
+        must("ip", "-n", self._space, "addr", "add", f"{self.address}/24", "dev", "eth0")
         for card in ("lo", "eth0"):
-            _must("ip", "-n", self._space, "link", "set", card, "up")
-        _must("ip", "-n", self._space, "route", "add", "default", "via", self._gate)
-
-    def _disk(self) -> None:
-        """An overlay whose upper side lies in memory; what podman keeps is bound from outside, for
-        its own overlays cannot lie on one."""
-        disk, root = self.folder / "disk", self.folder / "root"
-        for each in (disk, root):
-            each.mkdir(parents=True, exist_ok=True)
-        _must("mount", "-t", "tmpfs", "-o", "size=4g", "tmpfs", str(disk))
-        for part in ("upper", "work", "containers"):
-            (disk / part).mkdir()
-        options = f"lowerdir={self._tree},upperdir={disk}/upper,workdir={disk}/work"
-        _must("mount", "-t", "overlay", "overlay", "-o", options, str(root))
-        (root / "etc/containers").mkdir(exist_ok=True)
-        (root / "etc/containers/containers.conf").write_text("[containers]\npids_limit = 0\n")
-        (root / "etc/resolv.conf").unlink(missing_ok=True)
-        (root / "etc/resolv.conf").write_text(
-            "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
-        )
-        (root / "etc/hostname").write_text(f"{self.name}\n")
-        (root / "etc/hosts").write_text(f"127.0.0.1 localhost {self.name}\n")
-        (root / "etc/machine-id").write_text("")
-        ssh = root / "root/.ssh"
-        ssh.mkdir(mode=0o700, exist_ok=True)
-        shutil.copy(f"{self.key}.pub", ssh / "authorized_keys")
+            must("ip", "-n", self._space, "link", "set", card, "up")
+        must("ip", "-n", self._space, "route", "add", "default", "via", self._gate)
 
     def _keep_up(self) -> None:
         environ = os.environ | {
             "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "yes",
             "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1",
         }
-        command = ["systemd-nspawn", "-D", str(self.folder / "root"), *_NSPAWN]
+        # It dies with the session: this thread lives as long as the machine does.
+        command = ["setpriv", "--pdeathsig=KILL", "systemd-nspawn", *_NSPAWN]
+        command += ["-D", str(self.folder / "root")]
         command += [f"--network-namespace-path=/run/netns/{self._space}"]
         command += [f"--bind={self.folder}/disk/containers:/var/lib/containers"]
         command += [f"--machine={self.name}", "--quiet"]
@@ -184,8 +186,4 @@ class Machine:
                     start_new_session=True,
                 )  # fmt: skip
                 self._process.wait()
-
-
-def _must(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, (command, done.stderr)
+                time.sleep(0.1)  # where it cannot even start, it is not tried all the time
