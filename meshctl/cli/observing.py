@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from meshctl.cli.doors import target_of
 from meshctl.cli.pairs import Pair
 from meshctl.cli.world import World
+from meshctl.errors import Refused
 from meshctl.outside.several import several
 from meshctl.plan.observed import TargetSeen
 from meshctl.spec.model import Target
+
+if TYPE_CHECKING:
+    from meshctl.targets.target import Target as Door
 
 TARGETS_AT_ONCE = 50
 """Each a thread that waits; as many as connections are made to hosts at once."""
@@ -36,5 +42,13 @@ def looked_at(
     doors = {spot: target_of(world, *spot) for spot in names}
     for target, _ in names:
         world.output.progress(f"observing {target}")
-    seen = several(lambda s: doors[s].observe(names[s], access=access), names, TARGETS_AT_ONCE)
+    seen = several(lambda s: _observed(doors[s], names[s], access), names, TARGETS_AT_ONCE)
     return dict(zip(names, seen, strict=True))
+
+
+def _observed(door: Door, services: list[str], access: bool) -> TargetSeen:
+    """One target; a host that lets nobody in, or whose key is not the known one, hides no other."""
+    try:
+        return door.observe(services, access=access)
+    except Refused as no:
+        return TargetSeen(name=door.name, services={}, unknown=no.message)

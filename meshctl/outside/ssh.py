@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from meshctl.errors import CheckFailed, MeshctlError, Refused, Unreachable
 from meshctl.outside.shell import Result
@@ -48,7 +49,7 @@ class Hosts:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._connections = Connections(options or {})
-        self._forwards: dict[tuple[int, str, int], int] = {}
+        self._forwards: WeakKeyDictionary[Any, dict[tuple[str, int], int]] = WeakKeyDictionary()
 
     def __enter__(self) -> Hosts:
         self._thread.start()
@@ -191,11 +192,11 @@ class Hosts:
 
     async def _forward(self, address: str, host: str, port: int) -> int:
         connection = await self._connections.to(address)
-        key = (id(connection), host, port)
-        if key not in self._forwards:
+        made = self._forwards.setdefault(connection, {})  # a new connection needs new ones
+        if (host, port) not in made:
             listener = await connection.forward_local_port("127.0.0.1", 0, host, port)
-            self._forwards[key] = listener.get_port()
-        return self._forwards[key]
+            made[(host, port)] = listener.get_port()
+        return made[(host, port)]
 
 
 def keep(hosts: Hosts) -> Hosts:

@@ -140,6 +140,17 @@ def test_who_does_not_answer_is_told_apart_and_hides_nobody(fleet: Fleet) -> Non
     assert found["gone"]["facts"] is None
 
 
+def test_a_host_that_is_not_the_known_one_hides_no_other_services(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    both = tmp_path / "meshctl.yaml"
+    both.write_text(fleet.file.read_text() + "  tale: {target: stranger, image: llama}\n")
+
+    found = replace(fleet, file=both).json("status", code=6)["services"]
+
+    assert {one["name"]: one["state"] for one in found} == {"chat": "READY", "tale": "UNKNOWN"}
+
+
 def test_a_command_runs_on_every_host_and_each_answer_is_its_own(fleet: Fleet) -> None:
     command = ("--", "sh", "-c", "echo $0 'a  b'; exit 3", "me")
 
