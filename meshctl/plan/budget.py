@@ -15,7 +15,7 @@ from meshctl.budget.card import Card, card_of_service
 from meshctl.budget.tenants import payloads_with_header, tenants_of
 from meshctl.plan.acts import Acts
 from meshctl.plan.request import Request
-from meshctl.plan.steps import CreateService, PlaceRevision, Plan, Reason
+from meshctl.plan.steps import CreateService, PlaceRevision, Plan, Reason, StartRevision
 from meshctl.quantities import show_bytes
 from meshctl.spec.model import CloudRunTarget, PodmanTarget
 
@@ -64,7 +64,7 @@ def notes(request: Request, acts: Acts) -> list[str]:
 
 
 def _places(acts: Iterable[object]) -> bool:
-    return any(isinstance(act, CreateService | PlaceRevision) for act in acts)
+    return any(isinstance(act, CreateService | PlaceRevision | StartRevision) for act in acts)
 
 
 def _card(request: Request) -> Card:

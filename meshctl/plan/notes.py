@@ -43,7 +43,7 @@ def notes(
 ) -> tuple[str, ...]:
     """Every note on a plan for deploy or canary, what nobody asked first."""
     if in_place.on_host(request):
-        return _on_host(request, seen, release)
+        return _on_host(request, seen, release, acts)
     before, after = (cost.before, cost.after) if cost else (None, None)
     found = [*not_asked(request, acts), *quota.notes(request), *warmth.asked_per_revision(request)]
     found += budget.notes(request, acts)
@@ -63,9 +63,10 @@ def notes(
 
 
 def _on_host(
-    request: Request, seen: ServiceSeen | None, release: Release | None
+    request: Request, seen: ServiceSeen | None, release: Release | None, acts: Acts
 ) -> tuple[str, ...]:
     found = list(source.notes(request.service.image, request.built, request.source))
+    found += budget.notes(request, acts)
     if seen is not None:
         found += _left_behind(request, seen, release) if release else []
         found += _verdict(request, seen)

@@ -229,3 +229,12 @@ def test_equal_requests_give_equal_plans() -> None:
     first, second = (deploy({"p": weights()}, fleet(context=131_072)) for _ in range(2))
 
     assert first == second
+
+
+def test_a_release_that_cannot_fit_on_the_card_of_a_host_stops_nothing() -> None:
+    unit = f"[Container]\nImage=x/y@sha256:{'1' * 64}\n"
+
+    plan = make_deploy(replace(of_host(), unit=unit), None)
+
+    assert not plan.steps
+    assert any("does not fit on R9700" in reason.message for reason in plan.refused)
