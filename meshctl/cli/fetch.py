@@ -45,11 +45,9 @@ def fetch(
     another process, too. Tokens come from the environment, a file of mode 0600 that HF_TOKEN_PATH
     names, or the stored login of the hub. Exits 9 when the bytes are not the promised ones.
     """
-    from meshctl.outside.memory import keep_freed_memory
     from meshctl.ui.payloads import fetch_document
 
     world = world_of(ctx)
-    keep_freed_memory()
     _check_given(size, sha256)
     meter = Meter(world.output, world.clock, lines=progress)
     payload = _payload(world, source)

@@ -52,12 +52,10 @@ def publish(
     the manifest beside the file; a file that has neither is read for its own. Exits 9 when the file
     is not what they say, or when what is read back is not the file.
     """
-    from meshctl.outside.memory import keep_freed_memory
     from meshctl.payloads.publish import publish as send
     from meshctl.ui.payloads import publish_document
 
     world = world_of(ctx)
-    keep_freed_memory()
     meter = Meter(world.output, world.clock, lines=progress)
     wanted = [_outgoing(world, one, meter) for one in _chosen(world, what, to, at)]
     found = [send(one, _hands(world, meter, one.path.name)) for one in wanted]

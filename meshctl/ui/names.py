@@ -91,6 +91,8 @@ def _more(document: ui.Document) -> list[str]:
             return [document.source]
         case payloads.PayloadCompare():
             return [document.verdict]
+        case payloads.PayloadPublish():
+            return [file.to for file in document.files]
         case payloads.PayloadFetch() | payload_upkeep.PayloadVerify():
             return [file.path for file in document.files]
         case payload_upkeep.PayloadList():

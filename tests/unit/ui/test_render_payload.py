@@ -107,4 +107,5 @@ def test_only_the_source_goes_beyond_80_columns(name: str) -> None:
 def test_the_name_of_a_payload_is_its_source_and_of_a_comparison_its_verdict() -> None:
     assert names(OPAQUE) == ["r2://models/qwen3-8b.q4km.knot"]
     assert names(DIFFERENT) == ["same-model"]
+    assert names(PUBLISHED) == ["r2://models/qwen3-8b.q4km.knot", "s3://models/m.gguf"]
     assert names(FETCHED) == ["models/qwen3-8b/qwen3-8b.gguf", "m.gguf", "x.gguf"]
