@@ -210,7 +210,7 @@ def test_who_is_stopped_in_the_middle_leaves_no_command_on_any_host(
         pids = [pid_in(tmp_path / name) for name in ("one", "two")]
 
         os.killpg(process.pid, how)
-        _, complaints = process.communicate(timeout=60)
+        _, complaints = process.communicate(timeout=180)
 
     assert process.returncode == (130 if how is signal.SIGINT else -9)
     assert complaints == ""
